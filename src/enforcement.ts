@@ -1,0 +1,219 @@
+import type { Config } from './config.ts';
+import { currentFrame } from './context.ts';
+import { invalidArgument, PhasegateError, ToolExecutionBlocked } from './errors.ts';
+import { Emitter, type Listener } from './events.ts';
+import { createMonitor, enabledAmong, type Monitor } from './monitor.ts';
+import type { Run, RunOptions } from './run.ts';
+import { checkTimeout, type RunHost, SupervisedRun } from './supervised-run.ts';
+import { createSupervisor, type Supervisor } from './supervisor.ts';
+
+/** What an enforcement is made of. */
+export interface EnforcementOptions {
+  /** Table, budgets and policies. Without it the monitor's, or the configuration's, or the defaults. */
+  readonly supervisor?: Supervisor | undefined;
+  /** The checks that run on each call besides the supervisor's (SPEC §8). */
+  readonly monitor?: Monitor | undefined;
+  /** Configuration, as a short way to a monitor that has no checks of its own; not together with `monitor`. */
+  readonly config?: Config | undefined;
+  /**
+   * Which checks run. Without `dfa` phases and counts are kept, and no budget and no table is enforced (SPEC §7).
+   * @default the monitor's
+   */
+  readonly enabledChecks?: readonly string[] | undefined;
+  /**
+   * What happens to a top-level call that comes while others run: it waits its turn, or joins them (SPEC §5.6).
+   * @default 'serialize'
+   */
+  readonly parallel?: 'serialize' | 'concurrent' | undefined;
+  /**
+   * Milliseconds after which a call that waits its turn is refused, 1 to 2147483647, or `Infinity`.
+   * @default 300000
+   */
+  readonly waitTimeoutMs?: number | undefined;
+  /**
+   * How many of its latest decisions a run keeps in its log: a whole number of 0 or more.
+   * @default 1000
+   */
+  readonly logLimit?: number | undefined;
+}
+
+/** Begins runs, and stands around their tools (SPEC §5). */
+export interface Enforcement {
+  /** What its runs are held to. */
+  readonly supervisor: Supervisor;
+  /**
+   * Begins a run. End it with `finish`, whether the agent returned or threw; `withRun` does.
+   *
+   * @throws {ToolExecutionBlocked} `depth-exceeded` (SPEC §10.3).
+   * @throws {PhasegateError} `invalid-argument`.
+   * @example
+   * const run = enforcement.beginRun({ timeoutMs: 60_000 });
+   */
+  beginRun(options?: RunOptions): Run;
+  /**
+   * Begins a run, runs the agent inside of it, and finishes it whatever happens (SPEC §6.1).
+   *
+   * @param agent Is handed the run. Tools made with {@link tool} find it by themselves.
+   * @returns What the agent returns. It rejects with what the agent throws, and as soon as the run is aborted: with the
+   *   reason if that is an error, else with a `RunAbortedError`; at the deadline with one of code `run-timeout`.
+   * @example
+   * const answer = await enforcement.withRun(() => agent(question), { timeoutMs: 60_000 });
+   */
+  withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions): Promise<T>;
+  /**
+   * Puts a tool under enforcement: the same parameters, the same result. It finds its run by itself, and its caller, so
+   * that a call from inside another tool is a nested one. It needs `AsyncLocalStorage`: where the platform has none, use
+   * `run.callTool`.
+   *
+   * @throws {ToolExecutionBlocked} (rejects) when the call is refused; `no-active-run` outside of a run.
+   * @throws {PhasegateError} `invalid-argument`.
+   * @example
+   * const search = enforcement.tool('search', async (query: string) => fetchPages(query));
+   */
+  tool<This, Params extends unknown[], Result>(
+    name: string,
+    fn: (this: This, ...params: Params) => Result,
+  ): (this: This, ...params: Params) => Promise<Awaited<Result>>;
+  /** The run that the present code is inside of; `null` outside of one, or where the platform cannot tell. */
+  currentRun(): Run | null;
+  /**
+   * Tells a listener of everything that happens from now on.
+   *
+   * @returns A function that ends the subscription.
+   * @example
+   * const off = enforcement.on((event) => console.log(JSON.stringify(event)));
+   */
+  on(listener: Listener): () => void;
+}
+
+/**
+ * Makes an enforcement. Many runs of it may be live at once, each on its own (SPEC §5.8).
+ *
+ * @throws {ConfigError} when the configuration has faults.
+ * @throws {PhasegateError} `invalid-argument`, `invalid-check`, or `two-supervisors` when the monitor was made with
+ *   another supervisor than the one given.
+ * @example
+ * const enforcement = createEnforcement({ supervisor: createSupervisor({ maxSteps: 20 }) });
+ * const search = enforcement.tool('search', fetchPages);
+ * await enforcement.withRun(() => agent({ tools: { search } }));
+ */
+export function createEnforcement(options: EnforcementOptions = {}): Enforcement {
+  const { config, waitTimeoutMs = 300_000, logLimit = 1000 } = options;
+  if (config !== undefined && options.monitor !== undefined) {
+    throw invalidArgument('config', 'absent where a monitor is given (give it to createMonitor)', config);
+  }
+  checkTimeout('waitTimeoutMs', waitTimeoutMs);
+  if (!(logLimit >= 0)) throw invalidArgument('logLimit', 'a whole number of 0 or more', logLimit);
+  const monitor = options.monitor ?? createMonitor(config);
+  const parallel = options.parallel ?? monitor.config.dfa?.parallel ?? 'serialize';
+  if (parallel !== 'serialize' && parallel !== 'concurrent') {
+    throw invalidArgument('parallel', "'serialize' or 'concurrent'", parallel);
+  }
+  const enabled = enabledAmong(monitor.checkNames, options.enabledChecks ?? monitor.enabledChecks);
+  return new SupervisingEnforcement(supervisorOf(options.supervisor, monitor), {
+    parallel,
+    dfa: enabled.includes('dfa'),
+    // The `dfa` check is made when a call is reserved, so that without others nothing is left to await.
+    checks: enabled.some((name) => name !== 'dfa')
+      ? (call, state, dfa) => monitor.validate(call, state, dfa, enabled)
+      : undefined,
+    waitTimeoutMs,
+    logLimit,
+    events: new Emitter(),
+  });
+}
+
+class SupervisingEnforcement implements Enforcement {
+  readonly supervisor: Supervisor;
+  readonly #host: RunHost;
+
+  constructor(supervisor: Supervisor, host: RunHost) {
+    this.supervisor = supervisor;
+    this.#host = host;
+  }
+
+  beginRun(options: RunOptions = {}): SupervisedRun {
+    return new SupervisedRun(this.#host, this.supervisor.rules, options);
+  }
+
+  async withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
+    if (typeof agent !== 'function') throw invalidArgument('agent', 'a function', agent);
+    const run = this.beginRun(options);
+    try {
+      return await run.drive(agent);
+    } finally {
+      run.finish();
+    }
+  }
+
+  tool<This, Params extends unknown[], Result>(
+    name: string,
+    fn: (this: This, ...params: Params) => Result,
+  ): (this: This, ...params: Params) => Promise<Awaited<Result>> {
+    if (typeof name !== 'string' || name === '') throw invalidArgument('name', 'the name of a tool', name);
+    if (typeof fn !== 'function') throw invalidArgument('fn', 'a function', fn);
+    const enforcement = this;
+    return async function (this: This, ...params: Params): Promise<Awaited<Result>> {
+      const run = enforcement.currentRun();
+      if (run === null) throw enforcement.#noActiveRun(name, params);
+      const args = params.length > 1 ? params : params[0];
+      return await run.callTool(name, args, () => fn.apply(this, params));
+    };
+  }
+
+  currentRun(): SupervisedRun | null {
+    let frame = currentFrame();
+    while (frame !== undefined) {
+      const run = frame instanceof SupervisedRun ? frame : frame.run;
+      // The run of another enforcement may be inside of one of ours.
+      if (run.host === this.#host) return run;
+      frame = run.parentCall ?? undefined;
+    }
+    return null;
+  }
+
+  on(listener: Listener): () => void {
+    if (typeof listener !== 'function') throw invalidArgument('listener', 'a function', listener);
+    return this.#host.events.on(listener);
+  }
+
+  #noActiveRun(tool: string, args: readonly unknown[]): ToolExecutionBlocked {
+    const message = `Cannot call ${tool}: no agent run is active`;
+    const { events } = this.#host;
+    if (events.observed) {
+      events.emit({
+        type: 'call.refused',
+        time: Date.now(),
+        run: null,
+        call: null,
+        tool,
+        parent: null,
+        args: args.length > 1 ? args : args[0],
+        code: 'no-active-run',
+        message,
+        stage: 'enforcement',
+      });
+    }
+    return new ToolExecutionBlocked(message, {
+      tool,
+      callId: null,
+      runId: null,
+      stage: 'enforcement',
+      code: 'no-active-run',
+      result: null,
+      phase: null,
+      stepCount: 0,
+    });
+  }
+}
+
+function supervisorOf(given: Supervisor | undefined, monitor: Monitor): Supervisor {
+  if (given !== undefined && monitor.supervisor !== null && given !== monitor.supervisor) {
+    throw new PhasegateError(
+      'two-supervisors',
+      'The monitor was made with another supervisor than the one given, so it is open which table holds. ' +
+        'Give one of them only, or the same to both: createMonitor(config, { dfaSupervisor: supervisor })',
+    );
+  }
+  return given ?? monitor.supervisor ?? createSupervisor();
+}

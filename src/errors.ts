@@ -1,0 +1,165 @@
+import type { RefusalCode } from './decide.ts';
+import { describe } from './describe.ts';
+import type { ValidationResult } from './monitor.ts';
+import type { Phase } from './phases.ts';
+
+/**
+ * What every error of the package is: a message that says what was expected, what came and what to do, and a
+ * `code` that stays the same from version to version.
+ */
+export class PhasegateError extends Error {
+  /** Stable name of the fault, such as `invalid-budget`. */
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
+/**
+ * A run that was aborted with a reason that is no error; `withRun` rejects with it. The reason is its `cause`.
+ * `code` is `run-aborted`, or `run-timeout` when the run reached its deadline (SPEC §6.2, §6.3).
+ */
+export class RunAbortedError extends PhasegateError {
+  /** The run that ended. */
+  readonly runId: string;
+  /** Why, in words: what later refusals of the run say too. */
+  readonly reason: string;
+
+  constructor(code: 'run-aborted' | 'run-timeout', runId: string, reason: string, cause?: unknown) {
+    const what = code === 'run-timeout' ? 'reached its deadline' : 'was aborted';
+    super(code, `Run ${runId} ${what}: ${reason}`, cause === undefined ? undefined : { cause });
+    this.runId = runId;
+    this.reason = reason;
+  }
+}
+
+/** Where a refusal was made: by the run itself, by the phase machine, or by the monitor check of that name. */
+export type Stage = 'enforcement' | 'dfa' | (string & {});
+
+/** What a {@link ToolExecutionBlocked} carries (SPEC §8.2). */
+export interface BlockedDetails {
+  readonly tool: string;
+  readonly callId: string | null;
+  readonly runId: string | null;
+  readonly stage: Stage;
+  readonly code: RefusalCode | (string & {});
+  readonly result: ValidationResult | null;
+  readonly phase: Phase | null;
+  readonly stepCount: number;
+}
+
+// Two copies of the package (ESM and CJS, or two versions) know each other's refusals by this.
+const BRAND = Symbol.for('phasegate.ToolExecutionBlocked');
+
+/**
+ * A tool call that was refused: its body has not started and never will (SPEC §8.2).
+ *
+ * @example
+ * try {
+ *   await run.callTool('search', { q: 'x' }, search);
+ * } catch (error) {
+ *   if (!isToolExecutionBlocked(error)) throw error;
+ *   return `${error.message}. ${error.hint}`;
+ * }
+ */
+export class ToolExecutionBlocked extends PhasegateError implements BlockedDetails {
+  /** The tool that was asked for. */
+  readonly tool: string;
+  /** The id of the call: the caller's own, or the one that the run gave it; `null` when no run was active. */
+  readonly callId: string | null;
+  /** The run that refused; `null` when no run was active. */
+  readonly runId: string | null;
+  /** Who refused: `enforcement`, `dfa`, or the name of a monitor check. */
+  readonly stage: Stage;
+  /** Why, as a stable code (SPEC §3.3), or a code of a check's own. */
+  declare readonly code: RefusalCode | (string & {});
+  /** What the monitor answered; `null` where no monitor check ran. */
+  readonly result: ValidationResult | null;
+  /** The phase of the run when it refused; `null` when no run was active. */
+  readonly phase: Phase | null;
+  /** Calls of the run that had ended well when it refused. */
+  readonly stepCount: number;
+
+  constructor(message: string, details: BlockedDetails) {
+    super(details.code, message);
+    this.tool = details.tool;
+    this.callId = details.callId;
+    this.runId = details.runId;
+    this.stage = details.stage;
+    this.result = details.result;
+    this.phase = details.phase;
+    this.stepCount = details.stepCount;
+  }
+
+  get [BRAND](): true {
+    return true;
+  }
+
+  /** What is legal instead, worded for a model to read. */
+  get hint(): string {
+    return HINTS[this.code as RefusalCode] ?? 'Do not repeat this call. Go on without it, or answer.';
+  }
+}
+
+const ANSWER = 'No further tool call will be run. Answer now with what you have.';
+
+const HINTS: Readonly<Partial<Record<RefusalCode, string>>> = {
+  'step-budget': `All tool calls that this run may make are made or under way. ${ANSWER}`,
+  'loop-budget':
+    'This tool was retried, or tools were called from inside tools, too often in a row. ' +
+    'Do not repeat the call: answer with what you have and say what failed.',
+  'terminal-phase': `The run has ended. ${ANSWER}`,
+  'illegal-transition':
+    'Tool calls are not legal at this point of the run. Answer, or go on without the tool.',
+  'action-unreachable':
+    'Tool calls are not legal at this point of the run. Answer, or go on without the tool.',
+  'run-completed': `The run has ended. ${ANSWER}`,
+  'no-active-run': 'Tools of this kind run only inside a supervised run. Answer without them.',
+  'check-failed': 'The call could not be checked, so it was refused. Go on without it, or answer.',
+  'wait-timeout': 'Another tool call is still running. Wait for its result before you ask for the next one.',
+  'depth-exceeded': 'No further sub-agent may be started. Do the work here, or answer with what you have.',
+};
+
+/**
+ * Finds the refusal in an error: the error itself, or one inside its `cause`, `error`, `errors` or `suppressed`,
+ * as frameworks wrap them; made by this copy of the package or by another.
+ *
+ * @param error Anything that was caught.
+ * @returns The refusal, or `undefined` when there is none.
+ */
+export function findToolExecutionBlocked(error: unknown): ToolExecutionBlocked | undefined {
+  const seen = new Set<unknown>();
+  const queue: unknown[] = [error];
+  for (const candidate of queue) {
+    if (typeof candidate !== 'object' || candidate === null || seen.has(candidate)) continue;
+    seen.add(candidate);
+    try {
+      if ((candidate as Record<symbol, unknown>)[BRAND] === true) return candidate as ToolExecutionBlocked;
+      const { cause, error: inner, errors, suppressed } = candidate as Record<string, unknown>;
+      queue.push(cause, inner, suppressed);
+      if (Array.isArray(errors)) queue.push(...errors);
+    } catch {
+      // A getter or proxy of the caught value threw: what it hides cannot be a refusal of ours.
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Whether a caught error is a refusal of a tool call, or wraps one (see {@link findToolExecutionBlocked}, which
+ * also hands out a wrapped one).
+ *
+ * @example
+ * if (isToolExecutionBlocked(error)) console.log(findToolExecutionBlocked(error)?.hint);
+ */
+export function isToolExecutionBlocked(error: unknown): boolean {
+  return findToolExecutionBlocked(error) !== undefined;
+}
+
+/** The error for an argument that cannot be used: what was expected, and what came. */
+export function invalidArgument(name: string, expected: string, got: unknown): PhasegateError {
+  return new PhasegateError('invalid-argument', `${name} must be ${expected}, got ${describe(got)}`);
+}

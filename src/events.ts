@@ -1,0 +1,129 @@
+import type { RefusalCode } from './decide.ts';
+import type { Stage } from './errors.ts';
+import type { Phase } from './phases.ts';
+
+interface EventBase {
+  /** When, in milliseconds since 1970. */
+  readonly time: number;
+  /** The id of the run. */
+  readonly run: string;
+}
+
+interface CallEvent extends EventBase {
+  /** The id of the call, as the caller or the run gave it; ids that callers give may repeat. */
+  readonly call: string;
+  readonly tool: string;
+}
+
+/** A run began. As a child run it names its parent run and the call in whose body it was begun. */
+export interface RunStarted extends EventBase {
+  readonly type: 'run.started';
+  readonly parent: string | null;
+  readonly call: string | null;
+}
+
+/** A run moved to another phase, or looped on the one that it is in. */
+export interface PhaseEntered extends EventBase {
+  readonly type: 'phase.entered';
+  readonly from: Phase;
+  readonly phase: Phase;
+}
+
+/** An explicit proposal was answered. */
+export interface PhaseProposed extends EventBase {
+  readonly type: 'phase.proposed';
+  readonly target: Phase;
+  readonly allowed: boolean;
+  readonly code: RefusalCode | null;
+}
+
+/** A call has to wait its turn (SPEC §5.6). */
+export interface CallWaiting extends CallEvent {
+  readonly type: 'call.waiting';
+}
+
+/** A call was admitted: its body may start. `parent` is the id of the call that made it, from inside its body. */
+export interface CallStarted extends CallEvent {
+  readonly type: 'call.started';
+  readonly parent: string | null;
+  readonly args: unknown;
+}
+
+/** A call was refused: its body does not start. */
+export interface CallRefused extends Omit<CallEvent, 'run' | 'call'> {
+  readonly type: 'call.refused';
+  /** `null` when no run was active. */
+  readonly run: string | null;
+  readonly call: string | null;
+  readonly parent: string | null;
+  readonly args: unknown;
+  readonly code: RefusalCode | (string & {});
+  readonly message: string;
+  readonly stage: Stage;
+}
+
+/** A call ended. `late`: after the end of its run, so that nothing was counted (SPEC §6.2). */
+export interface CallEnded extends CallEvent {
+  readonly type: 'call.ended';
+  readonly ok: boolean;
+  readonly late: boolean;
+  readonly error: unknown;
+}
+
+/** A run ended, in a terminal phase; `reason` when it was aborted or terminated. */
+export interface RunEnded extends EventBase {
+  readonly type: 'run.ended';
+  readonly phase: Phase;
+  readonly reason: string | null;
+  readonly stepCount: number;
+}
+
+/**
+ * What an enforcement tells its listeners, in the order in which it happens. As JSON lines these are a recording that
+ * `phasegate replay` reads.
+ */
+export type PhasegateEvent =
+  | RunStarted
+  | PhaseEntered
+  | PhaseProposed
+  | CallWaiting
+  | CallStarted
+  | CallRefused
+  | CallEnded
+  | RunEnded;
+
+/** Called with each event, on the agent's own path: be quick. What it throws or rejects with is ignored. */
+export type Listener = (event: PhasegateEvent) => unknown;
+
+/** Hands events to listeners, and shields the runs from what those do. */
+export class Emitter {
+  readonly #listeners = new Set<Listener>();
+
+  /** Whether anyone listens: an event need not be made when no one does. */
+  get observed(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  /** @returns A function that ends the subscription. */
+  on(listener: Listener): () => void {
+    // Wrapped, so that one function subscribed twice is two subscriptions.
+    const subscription: Listener = (event) => listener(event);
+    this.#listeners.add(subscription);
+    return () => {
+      this.#listeners.delete(subscription);
+    };
+  }
+
+  emit(event: PhasegateEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        const result = listener(event);
+        if (result instanceof Promise) result.catch(ignore);
+      } catch {
+        // A listener harms nothing: neither the call nor the other listeners.
+      }
+    }
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,69 @@
+/**
+ * Supervises the tool calls of AI agents: a deterministic phase machine, a step budget, a loop budget, and runs that
+ * end once and stay ended.
+ *
+ * @example
+ * import { createEnforcement, createSupervisor } from 'phasegate';
+ *
+ * const enforcement = createEnforcement({ supervisor: createSupervisor({ maxSteps: 20 }) });
+ * const search = enforcement.tool('search', async (query: string) => fetchPages(query));
+ * await enforcement.withRun(async () => {
+ *   await search('xstate');
+ * });
+ *
+ * @module
+ */
+export { phaseMachine } from '../machines/phase.machine.ts';
+export type { Body, Call, CallOptions } from './call.ts';
+export { type Config, ConfigError, type ConfigFault, parseConfig } from './config.ts';
+export type { Budgets, RefusalCode } from './decide.ts';
+export {
+  createEnforcement,
+  type Enforcement,
+  type EnforcementOptions,
+} from './enforcement.ts';
+export {
+  type BlockedDetails,
+  findToolExecutionBlocked,
+  isToolExecutionBlocked,
+  PhasegateError,
+  RunAbortedError,
+  type Stage,
+  ToolExecutionBlocked,
+} from './errors.ts';
+export type {
+  CallEnded,
+  CallRefused,
+  CallStarted,
+  CallWaiting,
+  Listener,
+  PhaseEntered,
+  PhasegateEvent,
+  PhaseProposed,
+  RunEnded,
+  RunStarted,
+} from './events.ts';
+export { loadConfig } from './load-config.ts';
+export type { LogEntry } from './log.ts';
+export type { PhaseContext, PhaseEvent, PhaseMachine } from './machine.ts';
+export {
+  type Check,
+  type CheckAnswer,
+  type CheckResult,
+  createMonitor,
+  type Monitor,
+  type MonitorOptions,
+  type ToolCall,
+  type ValidationResult,
+} from './monitor.ts';
+export {
+  DEFAULT_PHASES,
+  DEFAULT_TRANSITIONS,
+  type DefaultPhase,
+  isTerminal,
+  type Phase,
+  type Transition,
+} from './phases.ts';
+export type { Rules, SupervisorOptions } from './rules.ts';
+export type { Run, RunOptions } from './run.ts';
+export { createSupervisor, type Decision, type RunState, type Supervisor } from './supervisor.ts';
