@@ -180,9 +180,11 @@ function key({ value, context, status }: Snapshot): string {
 }
 
 function overruns({ context }: Snapshot): boolean {
+  const { maxSteps, maxLoopsPerPhase, stepCount, inFlight, loopCount } = context;
   return (
-    context.stepCount + context.inFlight > context.maxSteps ||
-    Object.values<number>(context.loopCount).some((count) => count > context.maxLoopsPerPhase)
+    inFlight < 0 ||
+    stepCount + inFlight > maxSteps ||
+    Object.values<number>(loopCount).some((count) => count > maxLoopsPerPhase)
   );
 }
 

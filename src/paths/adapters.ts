@@ -71,6 +71,8 @@ export function actorAdapter(machine: PhaseMachine): PathAdapter<Actor<PhaseMach
       return actor.start();
     },
     perform: (actor, type): Outcome => {
+      // XState warns of what is sent to an actor that has ended.
+      if (actor.getSnapshot().status !== 'active') return { allowed: false };
       const before = JSON.stringify(placeOf(actor));
       actor.send({ type } as PhaseEvent);
       // Admit on positive evidence only: an actor that failed keeps its old value.

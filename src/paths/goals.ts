@@ -27,33 +27,40 @@ export interface Move extends Edge {
  */
 export function movesOf(cover: Cover, rules: Rules, node: Node): Move[] {
   const { table } = rules;
-  const { phase, inFlight } = node.state;
+  const { inFlight } = node.state;
   if (cover !== 'guards') {
-    return node.edges.filter((edge) => !edge.refused).map((edge) => asMove(cover, edge, null));
+    return node.edges.filter((edge) => !edge.refused).map((edge) => asMove(cover, rules, edge, null));
   }
   const known = new Set(node.edges.map((edge) => edge.event));
-  const illegal = isTerminal(phase) || inFlight > 0 ? [] : table.phases.map((target) => `propose.${target}`);
+  const illegal = inFlight > 0 ? [] : table.phases.map((target) => `propose.${target}`);
   const refused = illegal
     .filter((event) => !known.has(event))
     .map((event): Edge => ({ source: node, event, target: node, after: node.state, refused: true }));
   return (
     [...node.edges, ...refused]
-      .map((edge) => asMove(cover, edge, edge.refused ? reasonOf(rules, edge) : null))
+      .map((edge) => asMove(cover, rules, edge, edge.refused ? reasonOf(rules, edge) : null))
       // A refusal without a reason is no rule of ours: the end of a call when none is in flight.
       .filter((move) => !move.refused || move.code !== null)
   );
 }
 
-function asMove(cover: Cover, edge: Edge, code: RefusalCode | null): Move {
+function asMove(cover: Cover, rules: Rules, edge: Edge, code: RefusalCode | null): Move {
   const { source, event, target, after, refused } = edge;
   const name = `${source.state.phase} -> ${after.phase} (${event})`;
   const goal = {
     phases: () => [after.phase],
     transitions: () => [name],
     pairs: () => [],
-    guards: () => [guard(source.state.phase, event, code)],
+    guards: () => (isPlain(rules, edge, code) ? [guard(source.state.phase, event, code)] : []),
   };
   return { source, event, target, after, refused, code, name, goals: goal[cover]() };
+}
+
+// Where two budgets are spent, the second would hide that the first is not asked: so only one may be in the way.
+function isPlain({ maxLoopsPerPhase }: Rules, { source, event }: Edge, code: RefusalCode | null): boolean {
+  const { phase, loopCount } = source.state;
+  const loops = event === `propose.${phase}` || (event === 'call.start' && phase === 'ACTING');
+  return code !== 'step-budget' || !loops || loopCount < maxLoopsPerPhase;
 }
 
 /** The goals that a move reaches, coming after another. */
