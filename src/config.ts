@@ -38,10 +38,13 @@ export interface Config {
     | undefined;
 }
 
+/** Where something is written: keys and indexes. */
+type Place = readonly (string | number)[];
+
 /** One thing that is wrong in a configuration. */
 export interface ConfigFault {
   /** Where, as it is written: keys and indexes. */
-  readonly path: readonly (string | number)[];
+  readonly path: Place;
   /** What was expected, what came, and what was probably meant. */
   readonly message: string;
   /** The place in the file, from 1, where there is a file. */
@@ -157,7 +160,7 @@ export function configJsonSchema(): object {
  * createEnforcement({ config });
  */
 export function parseConfig(value: unknown, source = 'configuration'): Config {
-  const written = new Map<string, readonly (string | number)[]>();
+  const written = new Map<string, Place>();
   const faults: ConfigFault[] = [];
   const camel = inCamelCase(value, [], [], written, faults);
   const place = (path: readonly PropertyKey[]) =>
@@ -172,9 +175,16 @@ export function parseConfig(value: unknown, source = 'configuration'): Config {
       faults.push({ path: place(issue.path), message: messageOf(issue, valueAt(camel, issue.path)) });
     }
   }
-  if (result.success) faults.push(...impossibleEdges(result.data as Config, place));
-  if (faults.length > 0) throw new ConfigError(source, faults);
+  faults.push(...impossibleEdges(camel, place));
+  if (faults.length > 0) throw new ConfigError(source, inOrder(faults, [...written.values()]));
   return result.data as Config;
+}
+
+/** The faults in the order in which their places are written. */
+function inOrder(faults: readonly ConfigFault[], places: readonly Place[]): readonly ConfigFault[] {
+  const order = new Map(places.map((path, i) => [path.join('\0'), i]));
+  const index = ({ path }: ConfigFault) => order.get(path.join('\0')) ?? places.length;
+  return [...faults].sort((one, other) => index(one) - index(other));
 }
 
 /** The options of the supervisor that a configuration describes; `undefined` when it says nothing of one. */
@@ -192,37 +202,46 @@ export function supervisorOptions(config: Config): SupervisorOptions | undefined
   return { maxSteps, maxLoopsPerPhase, phases, transitions, ...policies };
 }
 
-// An edge that is added must be possible, and so must one that is removed: a slip in a name would else go unseen.
-function impossibleEdges(
-  config: Config,
-  place: (path: readonly PropertyKey[]) => readonly (string | number)[],
-): ConfigFault[] {
-  const { phases = [] } = config.dfa ?? {};
-  return (['addTransitions', 'removeTransitions'] as const).flatMap((key) =>
-    (config.dfa?.[key] ?? []).flatMap((edge, index) => {
+// An edge that is added must be possible, and so must one that is removed: a slip in a name would else go unseen. Looked at
+// whatever else is wrong, so that one error says all there is to mend.
+function impossibleEdges(camel: unknown, place: (path: readonly PropertyKey[]) => Place): ConfigFault[] {
+  const dfa = valueAt(camel, ['dfa']) as Readonly<Record<string, unknown>> | undefined;
+  const phases = (Array.isArray(dfa?.['phases']) ? dfa['phases'] : []).filter(isPhaseName);
+  return ['addTransitions', 'removeTransitions'].flatMap((key) => {
+    const edges: unknown = dfa?.[key];
+    if (!Array.isArray(edges)) return [];
+    return edges.flatMap((edge: unknown, index) => {
+      if (!Array.isArray(edge) || edge.length !== 2 || !edge.every(isPhaseName)) return [];
       try {
-        Table.of(phases, [edge]);
+        Table.of(phases, [edge as unknown as Transition]);
         return [];
       } catch (error) {
         return [{ path: place(['dfa', key, index]), message: (error as Error).message }];
       }
-    }),
-  );
+    });
+  });
 }
+
+function isPhaseName(name: unknown): name is Phase {
+  return typeof name === 'string' && PHASE_NAME.test(name);
+}
+
+const DEEPEST = 4;
 
 /** Renames the keys, and remembers how and where each was written. */
 function inCamelCase(
   value: unknown,
-  path: readonly (string | number)[],
-  writtenPath: readonly (string | number)[],
-  written: Map<string, readonly (string | number)[]>,
+  path: Place,
+  writtenPath: Place,
+  written: Map<string, Place>,
   faults: ConfigFault[],
 ): unknown {
   written.set(path.join('\0'), writtenPath);
   if (Array.isArray(value)) {
     return value.map((item, i) => inCamelCase(item, [...path, i], [...writtenPath, i], written, faults));
   }
-  if (typeof value !== 'object' || value === null) return value;
+  // No key lies so deep: what does is refused as it is, and a circle comes to its end.
+  if (typeof value !== 'object' || value === null || path.length > DEEPEST) return value;
   const entries = new Map<string, unknown>();
   for (const [key, item] of Object.entries(value)) {
     const camel = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -61,8 +61,9 @@ const BRAND = Symbol.for('phasegate.ToolExecutionBlocked');
  * try {
  *   await run.callTool('search', { q: 'x' }, search);
  * } catch (error) {
- *   if (!isToolExecutionBlocked(error)) throw error;
- *   return `${error.message}. ${error.hint}`;
+ *   const blocked = findToolExecutionBlocked(error);
+ *   if (blocked === undefined) throw error;
+ *   return `${blocked.message}. ${blocked.hint}`;
  * }
  */
 export class ToolExecutionBlocked extends PhasegateError implements BlockedDetails {

@@ -4,7 +4,7 @@ import { invalidArgument, PhasegateError } from './errors.ts';
 import { DEFAULT_TRANSITIONS, type Phase, type Transition } from './phases.ts';
 import { DEFAULT_TABLE, Table } from './table.ts';
 
-/** What a supervisor is made of. Everything has a default, which is the page's behaviour. */
+/** What a supervisor is made of. Everything has a default. */
 export interface SupervisorOptions {
   /**
    * How many calls of a run may end well. A whole number of 0 or more, or `Infinity`; 0 refuses all (SPEC §2.1, §2.3).
