@@ -1,0 +1,62 @@
+import { stat } from 'node:fs/promises';
+import { glob, isDynamicPattern } from 'tinyglobby';
+import type { FileFault, TraceStream } from '../replay/index.ts';
+import type { Io } from './io.ts';
+
+/** What a command is to read. */
+export interface Inputs {
+  readonly files: readonly (string | TraceStream)[];
+  /** How many bytes that is; `undefined` where it cannot be known. */
+  readonly bytes: number | undefined;
+  /** Names that stand for nothing. */
+  readonly faults: readonly FileFault[];
+}
+
+/**
+ * Finds the files that the arguments name: paths, globs, and `-` for standard input. Each file is taken once, in the order
+ * in which it is first named.
+ */
+export async function findInputs(names: readonly string[], io: Io): Promise<Inputs> {
+  const files = new Map<string, string | TraceStream>();
+  const faults: FileFault[] = [];
+  let bytes: number | undefined = 0;
+  for (const name of names) {
+    if (name === '-') {
+      files.set(name, { name: 'stdin', bytes: io.stdin });
+      bytes = undefined;
+      continue;
+    }
+    const found = await filesNamed(name);
+    if (found.length === 0) faults.push({ file: name, line: null, message: 'no file is named like that' });
+    for (const file of found) {
+      if (files.has(file)) continue;
+      files.set(file, file);
+      bytes = bytes === undefined ? undefined : bytes + (await sizeOf(file));
+    }
+  }
+  return { files: [...files.values()], bytes, faults };
+}
+
+// A file whose name looks like a pattern is meant itself.
+async function filesNamed(name: string): Promise<readonly string[]> {
+  const isPattern = isDynamicPattern(name) && !(await exists(name));
+  if (!isPattern) return [name];
+  const pattern = process.platform === 'win32' ? name.replaceAll('\\', '/') : name;
+  const found = await glob(pattern, { expandDirectories: false });
+  return found.sort(new Intl.Collator('en', { numeric: true }).compare);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+// A file that cannot be read is told of when it is read.
+async function sizeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}

@@ -1,0 +1,50 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { supervisorOptions } from '../config.ts';
+import type { Transition } from '../phases.ts';
+import { createSupervisor, type Supervisor } from '../supervisor.ts';
+import { parseBudget } from './numbers.ts';
+import { configFrom } from './options.ts';
+
+/** The flags that say which supervisor a command is about. */
+export interface SupervisorFlags {
+  readonly maxSteps?: number;
+  readonly maxLoops?: number;
+  readonly add?: readonly Transition[];
+  readonly remove?: readonly Transition[];
+}
+
+/** Adds the argument and the options that say which supervisor a command is about. */
+export function addSupervisorOptions(command: Command): Command {
+  return command
+    .argument('[config]', 'the configuration (YAML or JSON); without it the defaults')
+    .option('--max-steps <n>', 'the step budget, instead of the one in the configuration', parseBudget)
+    .option('--max-loops <n>', 'the loop budget, likewise', parseBudget)
+    .option('--add <from:to>', 'try with one transition more; may be repeated', collectTransitions)
+    .option('--remove <from:to>', 'try with one transition less; may be repeated', collectTransitions);
+}
+
+/** The supervisor of a configuration, with the edits that were asked for. */
+export async function supervisorFrom(
+  config: string | undefined,
+  flags: SupervisorFlags,
+): Promise<Supervisor> {
+  const { maxSteps, maxLoops } = flags;
+  const supervisor = createSupervisor(supervisorOptions(await configFrom({ config, maxSteps, maxLoops })));
+  for (const [from, to] of flags.remove ?? []) supervisor.removeTransition(from, to);
+  for (const [from, to] of flags.add ?? []) supervisor.addTransition(from, to);
+  return supervisor;
+}
+
+/** A transition as it is written on the command line, `FROM:TO` or `FROM -> TO`, after those given before. */
+export function collectTransitions(text: string, before: readonly Transition[] = []): readonly Transition[] {
+  const [from, to, ...rest] = text.split(/\s*(?::|->)\s*/);
+  if (!from || !to || rest.length > 0) {
+    throw new InvalidArgumentError('Expected FROM:TO, or "FROM -> TO", as in OBSERVING:ACTING.');
+  }
+  return [...before, [from.trim(), to.trim()]];
+}
+
+/** A value after those given before. */
+export function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}

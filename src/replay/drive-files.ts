@@ -1,0 +1,92 @@
+import { invalidArgument, PhasegateError } from '../errors.ts';
+import type { Driver } from './driver.ts';
+import type { TraceFormat } from './format.ts';
+import { openTrace, type TraceStream } from './open-file.ts';
+import { readEvents } from './read-events.ts';
+import type { FileFault } from './report.ts';
+
+/** Which recordings are read, and how. */
+export interface ReadOptions {
+  /** The recordings: paths of files, or streams. Each is read once, from its beginning to its end. */
+  readonly files: Iterable<string | TraceStream> | AsyncIterable<string | TraceStream>;
+  /**
+   * How all of them are read.
+   * @default each as its content says
+   */
+  readonly format?: TraceFormat | undefined;
+  /**
+   * Is told what cannot be read. The rest is read none the less.
+   * @default all faults are thrown at the end, as one error
+   */
+  readonly onFault?: ((fault: FileFault) => void) | undefined;
+  /** Is told, from time to time, how many bytes were read since it was last told. */
+  readonly onProgress?: ((bytes: number) => void) | undefined;
+  /** Ends the reading: its reason is thrown. A stream that does not end has to be ended besides. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Drives with each file the drivers that are made for it, all of them in one reading.
+ *
+ * @param driversFor Makes them. They take the same events, so one of them may tell of faults.
+ * @returns The drivers of the present file, whenever they may have reports.
+ */
+export async function* driveFiles<T extends readonly Driver[]>(
+  options: ReadOptions,
+  driversFor: (file: string, onFault: (fault: FileFault) => void) => T,
+): AsyncGenerator<T, void, undefined> {
+  // A string would be taken for a list of names of one letter.
+  if (typeof options.files === 'string')
+    throw invalidArgument('files', 'a list of paths or streams', options.files);
+  const unread: FileFault[] = [];
+  const tell = options.onFault ?? ((fault) => unread.push(fault));
+  for await (const file of options.files) {
+    let faults = 0;
+    const onFault = (fault: FileFault) => {
+      faults += 1;
+      tell(fault);
+    };
+    const stream = counted(openTrace(file), options.onProgress);
+    const drivers = driversFor(stream.name, onFault);
+    for await (const events of readEvents(stream, options.format)) {
+      options.signal?.throwIfAborted();
+      for (const event of events) {
+        for (const driver of drivers) {
+          const done = driver.push(event);
+          if (done !== undefined) await done;
+        }
+      }
+      yield drivers;
+    }
+    options.signal?.throwIfAborted();
+    for (const driver of drivers) await driver.end();
+    yield drivers;
+    if (faults === 0 && drivers.every((driver) => driver.runs === 0)) {
+      onFault({ file: stream.name, line: null, message: 'it holds no run' });
+    }
+  }
+  if (unread.length > 0) throw unreadable(unread);
+}
+
+/** The fault in one line: file, line, and what is wrong. */
+export function faultText({ file, line, message }: FileFault): string {
+  return line === null ? `${file}: ${message}` : `${file}:${line}: ${message}`;
+}
+
+function counted(stream: TraceStream, onProgress: ReadOptions['onProgress']): TraceStream {
+  return onProgress === undefined ? stream : { name: stream.name, bytes: count(stream.bytes, onProgress) };
+}
+
+async function* count(bytes: AsyncIterable<Uint8Array>, onProgress: (bytes: number) => void) {
+  for await (const chunk of bytes) {
+    onProgress(chunk.length);
+    yield chunk;
+  }
+}
+
+function unreadable(faults: readonly FileFault[]): PhasegateError {
+  const shown = faults.slice(0, 10).map(faultText);
+  const more = faults.length > shown.length ? [`and ${faults.length - shown.length} more`] : [];
+  const lines = ['Some recordings could not be read:', ...shown, ...more];
+  return new PhasegateError('unreadable-trace', lines.join('\n  '));
+}

@@ -1,0 +1,26 @@
+import { fieldsOf, listOf, nameOf } from '../json.ts';
+import { type ChatCall, type ChatResult, chatFormat } from './chat.ts';
+
+/** Messages as the Anthropic API takes them: `tool_use` blocks are calls, `tool_result` blocks are results. */
+export const anthropic = chatFormat({
+  name: 'anthropic',
+  description: 'Anthropic messages: an array, { messages }, an array of such, or JSON lines',
+  calls: (message) => toolUses(message.content),
+  results: (message) => toolResults(message.content),
+});
+
+/** The calls among the blocks of a message's content, in order. */
+export function toolUses(content: unknown): readonly ChatCall[] {
+  const blocks = listOf(content).map((block) => fieldsOf<'type' | 'id' | 'name' | 'input'>(block));
+  return blocks
+    .filter((block) => block?.type === 'tool_use')
+    .map((block) => ({ id: nameOf(block?.id), tool: nameOf(block?.name), args: block?.input }));
+}
+
+/** The results among the blocks of a message's content, in order. */
+export function toolResults(content: unknown): readonly ChatResult[] {
+  const blocks = listOf(content).map((block) => fieldsOf<'type' | 'tool_use_id' | 'is_error'>(block));
+  return blocks
+    .filter((block) => block?.type === 'tool_result')
+    .map((block) => ({ id: nameOf(block?.tool_use_id), ok: block?.is_error !== true }));
+}

@@ -1,0 +1,253 @@
+import { describe, expect, it } from 'vitest';
+import { createEnforcement } from '../../../src/index.ts';
+import { callsOf, faultsOf, lines, replayed } from '../support.ts';
+
+const began = (run: string, more: object = {}) => ({ type: 'run.started', run, ...more });
+const call = (run: string, tool: string, more: object = {}) => ({ type: 'call.started', run, tool, ...more });
+const ended = (run: string, more: object = {}) => ({ type: 'call.ended', run, ok: true, ...more });
+const over = (run: string, more: object = {}) => ({ type: 'run.ended', run, ...more });
+
+describe("the package's own recording", () => {
+  it('is what an enforcement tells its listeners, line by line', async () => {
+    const enforcement = createEnforcement();
+    const told: unknown[] = [];
+    enforcement.on((event) => told.push(event));
+    await enforcement.withRun(
+      async (run) => {
+        await run.callTool('outer', { q: 1 }, async (ctx) => {
+          await ctx.callTool('inner', {}, () => 'fine');
+          await enforcement.withRun((child) => child.callTool('child', {}, () => 'fine'), { id: 'child' });
+        });
+        await run.callTool('broken', {}, () => Promise.reject(new Error('no'))).catch(() => undefined);
+      },
+      { id: 'main' },
+    );
+    const { reports, faults } = await replayed(lines(...told));
+    expect(faults).toEqual([]);
+    expect(reports).toEqual([
+      expect.objectContaining({
+        index: 0,
+        run: 'main',
+        calls: 4,
+        failed: 1,
+        verdict: 'allowed',
+        stepCount: 3,
+        figures: { steps: 4, loops: 1, failuresInARow: 1, nested: 1, depth: 1 },
+      }),
+    ]);
+  });
+
+  it('may interleave runs, whose calls have the same ids', async () => {
+    const { reports } = await replayed(
+      lines(
+        began('a'),
+        began('b'),
+        call('a', 'x', { call: '1' }),
+        call('b', 'y', { call: '1' }),
+        ended('b', { call: '1', ok: false }),
+        over('b'),
+        ended('a', { call: '1' }),
+        over('a'),
+      ),
+    );
+    expect(reports.map(({ run, index, failed }) => [run, index, failed])).toEqual([
+      ['b', 1, 1],
+      ['a', 0, 0],
+    ]);
+  });
+
+  it('ends the oldest open call of an id that is there twice', async () => {
+    const recording = lines(
+      call('r', 'a', { call: '1' }),
+      call('r', 'b', { call: '1' }),
+      ended('r', { call: '1', ok: false }),
+      ended('r', { call: '1' }),
+      call('r', 'c', { call: '1' }),
+      ended('r', { call: '1', ok: false }),
+    );
+    expect(await callsOf(recording)).toEqual(['a error', 'b ok', 'c error']);
+  });
+
+  it('ends, without an id, the oldest open call of that tool, or of any', async () => {
+    const recording = lines(
+      call('r', 'a'),
+      call('r', 'b'),
+      call('r', 'a'),
+      ended('r', { tool: 'b', ok: false }),
+      ended('r', { tool: 'a', ok: false }),
+      ended('r'),
+      call('r', 'c', { call: '1' }),
+      ended('r', { ok: false }),
+    );
+    expect(await callsOf(recording)).toEqual(['a error', 'b error', 'a ok', 'c error']);
+  });
+
+  it('charges a call as a step that has no end, or an end that does not say how', async () => {
+    const { reports } = await replayed(
+      lines(call('r', 'a'), ended('r', { ok: undefined }), call('r', 'b'), over('r')),
+    );
+    expect(reports).toMatchObject([{ calls: 2, failed: 0, stepCount: 2 }]);
+  });
+
+  it('asks again for a call that was refused; once it is allowed it has no result', async () => {
+    const recording = lines(
+      began('r'),
+      call('r', 'a', { call: '1' }),
+      ended('r', { call: '1' }),
+      {
+        type: 'call.refused',
+        run: 'r',
+        call: '2',
+        tool: 'b',
+        code: 'step-budget',
+        message: 'no',
+        stage: 'dfa',
+      },
+      over('r'),
+    );
+    const { reports } = await replayed(recording);
+    expect(reports).toMatchObject([{ calls: 2, failed: 0, verdict: 'allowed', stepCount: 2 }]);
+  });
+
+  it('passes over a call that was refused for want of a run', async () => {
+    const { reports, faults } = await replayed(
+      lines(began('r'), { type: 'call.refused', run: null, tool: 'b' }),
+    );
+    expect(faults).toEqual([]);
+    expect(reports).toMatchObject([{ calls: 0 }]);
+  });
+
+  it('makes a call nested that names the call it was made from', async () => {
+    const { reports } = await replayed(
+      lines(
+        call('r', 'outer', { call: '1' }),
+        call('r', 'inner', { call: '2', parent: '1' }),
+        ended('r', { call: '2' }),
+        ended('r', { call: '1' }),
+      ),
+    );
+    expect(reports).toMatchObject([{ stepCount: 2, figures: { nested: 1, loops: 1 } }]);
+  });
+
+  it('makes a child of a run that names its parent, with the call that it was begun in or without', async () => {
+    for (const more of [{ parent: 'r', call: '1' }, { parent: 'r' }]) {
+      const { reports, faults } = await replayed(
+        lines(
+          began('r'),
+          call('r', 'outer', { call: '1' }),
+          began('c', more),
+          call('c', 'x'),
+          ended('c'),
+          over('c'),
+          ended('r'),
+          over('r'),
+        ),
+      );
+      expect(faults).toEqual([]);
+      expect(reports).toMatchObject([{ run: 'r', calls: 2, stepCount: 2, figures: { depth: 1 } }]);
+    }
+  });
+
+  it('may have calls after the end of their run, which are refused, and ends, which count as recorded', async () => {
+    const { reports, faults } = await replayed(
+      lines(
+        began('r'),
+        call('r', 'a', { call: '1' }),
+        over('r', { reason: 'timeout' }),
+        { type: 'call.refused', run: 'r', call: '2', tool: 'b' },
+        ended('r', { call: '1', ok: false, late: true }),
+      ),
+    );
+    expect(faults).toEqual([]);
+    expect(reports).toMatchObject([
+      {
+        calls: 2,
+        failed: 1,
+        verdict: 'run-completed',
+        firstRefusal: {
+          seq: 2,
+          tool: 'b',
+          callId: '2',
+          message: 'Cannot call b: agent run is already completed: timeout',
+        },
+      },
+    ]);
+  });
+
+  it('begins a new run where the id of one is used again', async () => {
+    const once = lines(began('r'), call('r', 'a'), ended('r'), over('r'));
+    const { reports } = await replayed(once + once + lines(began('r'), call('r', 'b'), began('r')));
+    expect(reports.map(({ index, run, calls }) => [index, run, calls])).toEqual([
+      [0, 'r', 1],
+      [1, 'r', 1],
+      [2, 'r', 1],
+      [3, 'r', 0],
+    ]);
+  });
+
+  it('needs no start of a run, and may have ids that are numbers', async () => {
+    const { reports } = await replayed(
+      lines(call('r', 'a', { call: 7 }), { type: 'call.ended', run: 'r', call: 7, ok: false }),
+    );
+    expect(reports).toMatchObject([{ run: 'r', calls: 1, failed: 1 }]);
+  });
+
+  it('replays what the agent proposed by itself', async () => {
+    const proposed = (target: string) => ({ type: 'phase.proposed', run: 'r', target });
+    const recording = lines(
+      began('r'),
+      proposed('PLANNING'),
+      proposed('ANSWERING'),
+      call('r', 'a'),
+      over('r'),
+    );
+    expect((await replayed(recording)).reports).toMatchObject([{ verdict: 'run-completed' }]);
+  });
+
+  it.each([
+    ['a value that is no record', [1], '2: expected an object with a "type", got an array of a number'],
+    [
+      'an unknown type',
+      { type: 'call.begin', run: 'r' },
+      /^2: unknown type "call.begin"; there are: run.started, /,
+    ],
+    [
+      'a record without its run',
+      { type: 'call.started', tool: 'x' },
+      '2: call.started without "run", the id of its run',
+    ],
+    [
+      'a call without its tool',
+      { type: 'call.started', run: 'r' },
+      '2: call.started without "tool", the name of the tool',
+    ],
+    [
+      'an end that is neither',
+      { type: 'call.ended', run: 'r', ok: 'yes' },
+      '2: "ok" must be true or false, got a string',
+    ],
+    [
+      'an end of no call',
+      { type: 'call.ended', run: 'r', call: '9', ok: true },
+      '2: a call ended that is not open in run r: 9',
+    ],
+    [
+      'a proposal without its phase',
+      { type: 'phase.proposed', run: 'r' },
+      '2: phase.proposed without "target", the phase',
+    ],
+    [
+      'a nested call of none',
+      { type: 'call.started', run: 'r', tool: 'x', parent: '9' },
+      '2: x was called from inside call 9, which is not open in run r; it is replayed as a top-level call',
+    ],
+    [
+      'a child of none',
+      { type: 'run.started', run: 'c', parent: 'p', call: '9' },
+      '2: run c is begun in call 9 of run p, which is not open here; it is replayed as an outermost run',
+    ],
+  ])('tells of %s', async (_, record, fault) => {
+    const found = await faultsOf(lines(began('r'), record));
+    expect(found).toEqual([typeof fault === 'string' ? fault : expect.stringMatching(fault)]);
+  });
+});
