@@ -1,0 +1,98 @@
+/**
+ * The phase machine of runs that end at their first refusal, in EXHAUSTED or REJECTED, as a literal that Stately's editor
+ * and command line can read: the machine of `examples/machines/strict.yaml`.
+ */
+import type { SnapshotFrom } from 'xstate';
+import { phaseSetup } from '../src/machine.ts';
+
+export const strictMachine = phaseSetup.createMachine({
+  id: 'phasegate',
+  description: 'Where an agent run is, and which tool calls are legal there.',
+  initial: 'IDLE',
+  context: {
+    maxSteps: 20,
+    maxLoopsPerPhase: 3,
+    stepCount: 0,
+    loopCount: { IDLE: 0, PLANNING: 0, ACTING: 0, OBSERVING: 0, ANSWERING: 0, REJECTED: 0, EXHAUSTED: 0 },
+    inFlight: 0,
+    reason: null,
+  },
+  on: {
+    'run.finish': { target: '.ANSWERING' },
+    'run.abort': { target: '.ANSWERING', actions: 'keepReason' },
+  },
+  states: {
+    IDLE: {
+      description: 'The run has begun and nothing has happened yet.',
+      on: {
+        'propose.PLANNING': [{ target: 'PLANNING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
+        'run.exhaust': [{ target: 'EXHAUSTED', guard: 'stepBudgetSpent', actions: 'keepReason' }],
+        'run.reject': [{ target: 'REJECTED', actions: 'keepReason' }],
+      },
+    },
+    PLANNING: {
+      description: 'The model decides what to do next.',
+      on: {
+        'propose.ACTING': [{ target: 'ACTING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
+        'propose.ANSWERING': [{ target: 'ANSWERING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
+        'call.start': [
+          { target: 'ACTING', guard: 'withinStepBudget', actions: ['resetLoopCount', 'admitCall'] },
+        ],
+        'run.exhaust': [{ target: 'EXHAUSTED', guard: 'stepBudgetSpent', actions: 'keepReason' }],
+        'run.reject': [{ target: 'REJECTED', actions: 'keepReason' }],
+      },
+    },
+    ACTING: {
+      description:
+        'Tools are running. Calls made from inside a tool, and retries after a failure, are self-loops.',
+      on: {
+        'propose.OBSERVING': [
+          { guard: 'callInFlight' },
+          { target: 'OBSERVING', guard: 'withinStepBudget', actions: 'resetLoopCount' },
+        ],
+        'call.start': [
+          { guard: 'stepBudgetSpent' },
+          {
+            guard: { type: 'withinLoopBudget', params: { phase: 'ACTING' } },
+            actions: [{ type: 'countLoop', params: { phase: 'ACTING' } }, 'admitCall'],
+          },
+        ],
+        'call.join': [{ guard: 'stepBudgetSpent' }, { guard: 'callInFlight', actions: 'admitCall' }],
+        'call.succeed': [
+          {
+            target: 'OBSERVING',
+            guard: 'lastCallInFlight',
+            actions: ['endCall', 'countStep', 'resetLoopCount'],
+          },
+          { guard: 'callInFlight', actions: ['endCall', 'countStep'] },
+        ],
+        'call.fail': [{ guard: 'callInFlight', actions: 'endCall' }],
+        'run.exhaust': [
+          { guard: 'callInFlight' },
+          { target: 'EXHAUSTED', guard: 'stepBudgetSpent', actions: 'keepReason' },
+          {
+            target: 'EXHAUSTED',
+            guard: { type: 'loopBudgetSpent', params: { phase: 'ACTING' } },
+            actions: 'keepReason',
+          },
+        ],
+        'run.reject': [{ guard: 'callInFlight' }, { target: 'REJECTED', actions: 'keepReason' }],
+      },
+    },
+    OBSERVING: {
+      description: 'The last tool has returned, and the model reads its result.',
+      on: {
+        'propose.PLANNING': [{ target: 'PLANNING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
+        'propose.ANSWERING': [{ target: 'ANSWERING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
+        'run.exhaust': [{ target: 'EXHAUSTED', guard: 'stepBudgetSpent', actions: 'keepReason' }],
+        'run.reject': [{ target: 'REJECTED', actions: 'keepReason' }],
+      },
+    },
+    ANSWERING: { description: 'The run has ended: the agent answered, threw or was aborted.', type: 'final' },
+    REJECTED: { description: 'The run has ended because a check refused a call.', type: 'final' },
+    EXHAUSTED: { description: 'The run has ended because a budget was used up.', type: 'final' },
+  },
+});
+
+/** A snapshot of this machine. Stately's command line finds machines only in files that import XState, as this does. */
+export type StrictSnapshot = SnapshotFrom<typeof strictMachine>;

@@ -1,0 +1,83 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect';
+import { build } from 'esbuild';
+import { afterEach, expect, test, vi } from 'vitest';
+
+const ROOT = new URL('../../', import.meta.url).pathname;
+let program: ChildProcessByStdio<null, Readable, Readable> | undefined;
+
+afterEach(() => {
+  program?.kill();
+});
+
+// What a browser would show is what the receiver is sent; the page that shows it is Stately's.
+test('what the actor of examples/machines/watch.mjs does arrives at the inspector', {
+  timeout: 120_000,
+}, async () => {
+  const port = await freePort();
+  const file = await watchProgram();
+  program = spawn(process.execPath, [file, '--no-open', '--port', String(port), '--pause', '1'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let faults = '';
+  program.stderr.on('data', (text) => {
+    faults += text;
+  });
+  await once(program.stdout, 'data');
+  const events: StatelyInspectionEvent[] = [];
+  createWebSocketReceiver({ server: `ws://localhost:${port}` }).subscribe((event) => events.push(event));
+
+  const phases = () =>
+    events.flatMap((event) =>
+      event.type === '@xstate.snapshot' ? (event.snapshot as { value?: string }).value : [],
+    );
+  await vi.waitFor(() => expect(phases()).toContain('ANSWERING'), { timeout: 60_000 });
+
+  expect(faults).toBe('');
+  expect(phases().filter((phase, index, all) => phase !== all[index - 1])).toEqual([
+    'IDLE',
+    'PLANNING',
+    'ACTING',
+    'OBSERVING',
+    'PLANNING',
+    'ACTING',
+    'OBSERVING',
+    'ANSWERING',
+  ]);
+  const actor = events.find((event) => event.type === '@xstate.actor');
+  const definition = JSON.parse(actor?.definition ?? '{}') as { states?: object };
+  expect(Object.keys(definition.states ?? {})).toHaveLength(7);
+});
+
+/** The example with the sources of the package in it, where it finds the other packages. */
+async function watchProgram(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'phasegate-watch-'));
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const outfile = join(folder, 'watch.mjs');
+  await build({
+    entryPoints: [join(ROOT, 'examples/machines/watch.mjs')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    alias: { phasegate: join(ROOT, 'src/index.ts') },
+    external: ['@statelyai/*', 'xstate', '@xstate/*'],
+  });
+  return outfile;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (typeof address !== 'object' || address === null) throw new Error('no port');
+  return address.port;
+}
