@@ -47,6 +47,8 @@ export interface ConfigFault {
   readonly path: Place;
   /** What was expected, what came, and what was probably meant. */
   readonly message: string;
+  /** Whether it is the key that is wrong, and not its value. */
+  readonly isKey?: boolean | undefined;
   /** The place in the file, from 1, where there is a file. */
   readonly line?: number | undefined;
   readonly column?: number | undefined;
@@ -169,7 +171,7 @@ export function parseConfig(value: unknown, source = 'configuration'): Config {
   for (const issue of result.error?.issues ?? []) {
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
-        faults.push({ path: place([...issue.path, key]), message: unknownKey(issue.path, key) });
+        faults.push({ path: place([...issue.path, key]), message: unknownKey(issue.path, key), isKey: true });
       }
     } else {
       faults.push({ path: place(issue.path), message: messageOf(issue, valueAt(camel, issue.path)) });
@@ -248,7 +250,8 @@ function inCamelCase(
     if (entries.has(camel)) {
       faults.push({
         path: [...writtenPath, key],
-        message: `is there twice, in camel case and in snake case; keep one`,
+        message: 'is there twice, in camel case and in snake case; keep one',
+        isKey: true,
       });
     }
     entries.set(camel, inCamelCase(item, [...path, camel], [...writtenPath, key], written, faults));

@@ -1,3 +1,4 @@
+import type { Document } from 'yaml';
 import { type Config, ConfigError, type ConfigFault, parseConfig } from './config.ts';
 import { invalidArgument, PhasegateError } from './errors.ts';
 
@@ -13,9 +14,9 @@ export async function loadConfig(path: string): Promise<Config> {
   if (typeof path !== 'string' || path === '') throw invalidArgument('path', 'the path of a file', path);
   const text = await readText(path);
   // Loaded when a file is read, so that no one else pays for it. YAML holds JSON too, and its nodes know their place.
-  const { isNode, LineCounter, parseDocument } = await import('yaml');
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const yaml = await import('yaml');
+  const lines = new yaml.LineCounter();
+  const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const place = (offset: number | undefined) => {
     if (offset === undefined) return {};
     const { line, col } = lines.linePos(offset);
@@ -27,15 +28,48 @@ export async function loadConfig(path: string): Promise<Config> {
       document.errors.map(({ message, pos }) => ({ path: [], message, ...place(pos[0]) })),
     );
   }
+  const dangling: ConfigFault[] = [];
+  yaml.visit(document, {
+    Alias(_, alias) {
+      if (alias.resolve(document) !== undefined) return;
+      dangling.push({
+        path: [],
+        message: `there is no &${alias.source} to refer to`,
+        ...place(alias.range?.[0]),
+      });
+    },
+  });
+  if (dangling.length > 0) throw new ConfigError(path, dangling);
+  const value = asPlainValue(document, path, place);
   try {
-    return parseConfig(document.toJS() ?? {}, path);
+    return parseConfig(value, path);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const located = error.faults.map((fault): ConfigFault => {
-      const node = document.getIn(fault.path, true);
-      return { ...fault, ...place(isNode(node) ? node.range?.[0] : undefined) };
+      const at = fault.isKey === true ? keyAt(yaml, document, fault.path) : document.getIn(fault.path, true);
+      return { ...fault, ...place(yaml.isNode(at) ? at.range?.[0] : undefined) };
     });
     throw new ConfigError(path, located, { cause: error });
+  }
+}
+
+function keyAt(yaml: typeof import('yaml'), document: Document, path: ConfigFault['path']): unknown {
+  const map = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
+  if (!yaml.isMap(map)) return undefined;
+  return map.items.find(({ key }) => yaml.isScalar(key) && String(key.value) === path.at(-1))?.key;
+}
+
+// Aliases of aliases may stand for more than the memory holds: the library refuses that.
+function asPlainValue(
+  document: Document,
+  path: string,
+  place: (offset: number | undefined) => Partial<ConfigFault>,
+): unknown {
+  try {
+    return document.toJS() ?? {};
+  } catch (error) {
+    const { message } = error as Error;
+    throw new ConfigError(path, [{ path: [], message, ...place(0) }], { cause: error });
   }
 }
 
