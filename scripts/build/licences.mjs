@@ -1,25 +1,36 @@
 // @ts-check
 import { readdir, readFile } from 'node:fs/promises';
 
-/**
- * The licences of all packages of which there is code in what was built.
- *
- * @param {readonly import('rolldown').OutputChunk[]} chunks
- */
-export async function licenceTexts(chunks) {
-  const texts = await Promise.all(bundledFolders(chunks).map(licenceOf));
-  return `${['Code of these packages is part of the files in dist/. Their licences:', ...texts].join(SEPARATOR)}\n`;
-}
-
 const SEPARATOR = `\n\n${'-'.repeat(80)}\n\n`;
 
-/** @param {readonly import('rolldown').OutputChunk[]} chunks */
-function bundledFolders(chunks) {
-  const folders = chunks
-    .flatMap(({ modules }) => Object.entries(modules))
-    .filter(([, { renderedLength }]) => renderedLength > 0)
-    .map(([path]) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path.replaceAll('\\', '/'))?.[0]);
-  return [...new Set(folders.filter((folder) => folder !== undefined))].sort();
+/** Collects the licences of all packages of which there is code in what is built. */
+export function licences() {
+  /** @type {Set<string>} */
+  const folders = new Set();
+  return {
+    /** @type {import('esbuild').Plugin} */
+    plugin: {
+      name: 'licences',
+      setup(build) {
+        build.onEnd(({ metafile }) => {
+          for (const folder of bundledFolders(metafile)) folders.add(folder);
+        });
+      },
+    },
+    async texts() {
+      const texts = await Promise.all([...folders].sort().map(licenceOf));
+      return `${['Code of these packages is part of the files in dist/. Their licences:', ...texts].join(SEPARATOR)}\n`;
+    },
+  };
+}
+
+/** @param {import('esbuild').Metafile | undefined} metafile */
+function bundledFolders(metafile) {
+  if (metafile === undefined) throw new Error('the build says nothing of what it bundled');
+  return Object.values(metafile.outputs)
+    .flatMap(({ inputs }) => Object.entries(inputs))
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .flatMap(([path]) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
 }
 
 /** @param {string} folder */

@@ -1,11 +1,16 @@
 // @ts-check
-import { rolldown } from 'rolldown';
+import { build } from 'esbuild';
 
 /** The JSON Schema of a configuration, from the source that also checks one. */
 export async function configSchemaText() {
-  const build = await rolldown({ input: 'src/config.ts', platform: 'node' });
-  const { output } = await build.generate({ codeSplitting: false });
-  const code = Buffer.from(output[0].code).toString('base64');
+  const { outputFiles } = await build({
+    entryPoints: ['src/config.ts'],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+  });
+  const code = Buffer.from(outputFiles[0]?.contents ?? []).toString('base64');
   const { configJsonSchema } = await import(`data:text/javascript;base64,${code}`);
   return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
 }

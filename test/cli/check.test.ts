@@ -67,10 +67,10 @@ describe('phasegate check', () => {
   });
 
   test('paints on a terminal only', async () => {
-    const escape = '\u001b[';
-    expect((await run(['check'], { tty: true })).out).toContain(escape);
-    expect((await run(['check'])).out).not.toContain(escape);
-    expect((await run(['check'], { tty: true, env: { NO_COLOR: '1' } })).out).not.toContain(escape);
+    const colour = '\u001b[';
+    expect((await run(['check'], { tty: true })).out).toContain(colour);
+    expect((await run(['check'])).out).not.toContain(colour);
+    expect((await run(['check'], { tty: true, env: { NO_COLOR: '1' } })).out).not.toContain(colour);
   });
 });
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { build } from 'rolldown';
+import { build } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { recording } from './support.ts';
 
@@ -12,9 +12,15 @@ const command = join(folder, 'phasegate.mjs');
 
 beforeAll(async () => {
   await build({
-    input: 'src/cli/index.ts',
+    entryPoints: ['src/cli/index.ts'],
+    bundle: true,
     platform: 'node',
-    output: { file: command, format: 'esm', codeSplitting: false },
+    format: 'esm',
+    // The bundled commander is CommonJS, and an ES module has no `require` of its own.
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+    },
+    outfile: command,
     logLevel: 'silent',
   });
   writeFileSync(join(folder, 'good.jsonl'), recording('good', 'a b'));

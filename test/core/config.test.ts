@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { configJsonSchema, supervisorOptions } from '../../src/config.ts';
 import {
   type Config,
@@ -10,6 +10,9 @@ import {
   createSupervisor,
   parseConfig,
 } from '../../src/index.ts';
+
+// Much work in one test, and no deadline of its own: a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 });
 
 function faultsOf(value: unknown): readonly ConfigFault[] {
   try {

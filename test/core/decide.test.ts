@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   type Budgets,
   type Position,
@@ -12,6 +12,9 @@ import {
 } from '../../src/decide.ts';
 import { DEFAULT_PHASES, DEFAULT_TRANSITIONS, isTerminal } from '../../src/phases.ts';
 import { DEFAULT_TABLE, Table } from '../../src/table.ts';
+
+// Much work in one test, and no deadline of its own: a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 });
 
 const SELF_LOOPS = Table.of(
   ['REVIEWING', 'STUCK'],

@@ -11,6 +11,9 @@ import {
 } from '../../src/index.ts';
 import { refusalOf } from './helpers.ts';
 
+// Much work in one test, and no deadline of its own: a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 });
+
 const blocked = new ToolExecutionBlocked('Step budget exhausted: 1/1', {
   tool: 'search',
   callId: 'c1',

@@ -1,5 +1,5 @@
 import fc, { type Scheduler } from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   type CheckAnswer,
   createEnforcement,
@@ -11,6 +11,9 @@ import {
   type SupervisorOptions,
 } from '../../src/index.ts';
 import { flush, type Outcome, watch } from './helpers.ts';
+
+// Much work in one test, and no deadline of its own: a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 });
 
 // In each of these the order in which promises settle is drawn by chance, and shrunk to the shortest that fails.
 

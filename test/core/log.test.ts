@@ -1,6 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createEnforcement, createMonitor, createSupervisor } from '../../src/index.ts';
 import { refusalOf } from './helpers.ts';
+
+// Much work in one test, and no deadline of its own: a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 });
 
 describe('run.log keeps each decision', () => {
   test('of an admission: the phases before and after, the path, and the counters', async () => {

@@ -1,5 +1,5 @@
 import { getAdjacencyMap } from '@xstate/graph';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type Position, refuseAction, refuseProposal } from '../../src/decide.ts';
 import {
   createSupervisor,
@@ -10,6 +10,9 @@ import {
   type Rules,
   type SupervisorOptions,
 } from '../../src/index.ts';
+
+// Much work in one test, and no deadline of its own: a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 });
 
 interface State {
   readonly phase: Phase;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   type Call,
   createEnforcement,
@@ -12,6 +12,9 @@ import {
   type SupervisorOptions,
 } from '../../src/index.ts';
 import { counters, gate, outcomeOf, refusalOf } from './helpers.ts';
+
+// Much work in one test, and no deadline of its own: a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 });
 
 function begin(rules: SupervisorOptions = {}, options: EnforcementOptions = {}): Run {
   return createEnforcement({ supervisor: createSupervisor(rules), ...options }).beginRun();

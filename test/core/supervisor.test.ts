@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   createEnforcement,
   createSupervisor,
@@ -10,6 +10,9 @@ import {
   type SupervisorOptions,
 } from '../../src/index.ts';
 import { refusalOf, stateIn } from './helpers.ts';
+
+// Much work in one test, and no deadline of its own: a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 });
 
 function codeOf(action: () => unknown): string {
   try {

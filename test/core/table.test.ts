@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   createSupervisor,
   DEFAULT_PHASES,
@@ -11,6 +11,9 @@ import {
 } from '../../src/index.ts';
 import { Table } from '../../src/table.ts';
 import { stateIn } from './helpers.ts';
+
+// Much work in one test, and no deadline of its own: a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 });
 
 function errorOf(action: () => unknown): PhasegateError {
   try {

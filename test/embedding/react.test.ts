@@ -8,11 +8,10 @@ import { describeInBrowser } from './chromium.ts';
 import { blockWith, bundle, ROOT } from './docs.ts';
 
 const COMPONENT = blockWith('export function AgentRun');
+const MOUNT = new URL('./mount.ts', import.meta.url).pathname;
 const PAGE = `${COMPONENT}
-import { StrictMode } from 'react';
-import { createRoot } from 'react-dom/client';
-
-createRoot(document.body).render(<StrictMode><AgentRun /></StrictMode>);
+import { mount } from ${JSON.stringify(MOUNT)};
+mount(AgentRun);
 `;
 
 describe('the component of docs/embedding.md', () => {

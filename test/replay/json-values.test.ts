@@ -138,7 +138,7 @@ describe('a document over several lines', () => {
   });
 });
 
-describe('whatever the pieces in which a text comes', () => {
+describe('whatever the pieces in which a text comes', { timeout: 60_000 }, () => {
   const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
   const piece = fc.integer({ min: 1, max: 9 });
   const parsed = (text: string, size: number) => itemsOf(text, size).map((item) => item.value);

@@ -7,7 +7,7 @@ import { budgets, replayEvents, replayed, scripted } from './support.ts';
 const parallel = fc.constantFrom('serialize' as const, 'concurrent' as const);
 const budget = fc.oneof(fc.integer({ min: 0, max: 8 }), fc.constant(Number.POSITIVE_INFINITY));
 
-describe('whatever the recording', () => {
+describe('whatever the recording', { timeout: 60_000 }, () => {
   it('the replay comes to an end, and counts what was recorded', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -58,7 +58,7 @@ describe('whatever the recording', () => {
   });
 });
 
-describe('of calls that do not overlap', () => {
+describe('of calls that do not overlap', { timeout: 60_000 }, () => {
   it('the replay says what plain counting says', async () => {
     await fc.assert(
       fc.asyncProperty(randomCalls, budget, budget, async (events, steps, loops) => {

@@ -43,7 +43,7 @@ function nameIn(folder: string, file: string, run: string): string {
   return run === basename(file) ? name : `${name}#${run}`;
 }
 
-describe.skipIf(!existsSync(traces))('recorded runs of other agents', () => {
+describe.skipIf(!existsSync(traces))('recorded runs of other agents', { timeout: 60_000 }, () => {
   const expected = existsSync(traces) ? jsonl<Expected>('expected.jsonl') : [];
   const expectedCalls = existsSync(traces) ? jsonl<ExpectedCall>('events.jsonl') : [];
 

@@ -6,7 +6,7 @@ import { budgets, replayed, script, scripted, stream } from './support.ts';
 
 const none = Number.POSITIVE_INFINITY;
 
-describe('tuning', () => {
+describe('tuning', { timeout: 60_000 }, () => {
   const events = [
     ...script('+a -a '.repeat(12), 'twelve'),
     ...script('+a -a +b !b +b !b +b !b +c -c', 'retries'),
