@@ -2,6 +2,7 @@
  * The default phase machine as a literal, so that Stately's editor and command line can read it. `src/machine.ts`
  * builds the same config for any table; a test says that for the default one the two are equal.
  */
+import type { SnapshotFrom } from 'xstate';
 import { phaseSetup } from '../src/machine.ts';
 
 export const phaseMachine = phaseSetup.createMachine({
@@ -93,3 +94,6 @@ export const phaseMachine = phaseSetup.createMachine({
     },
   },
 });
+
+/** A state of {@link phaseMachine}. */
+export type PhaseSnapshot = SnapshotFrom<typeof phaseMachine>;

@@ -3,6 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'tsup';
 import { builtins } from './build/builtins.mjs';
+import { toCommonJs } from './build/common-js.mjs';
 import { copyDeclarations } from './build/declarations.mjs';
 import { commandEntries, libraryEntries } from './build/entries.mjs';
 import { licences } from './build/licences.mjs';
@@ -33,16 +34,12 @@ const common = {
   },
 };
 await build({ ...common, entry: { ...libraryEntries, ...commandEntries }, format: 'esm' });
-await build({ ...common, entry: libraryEntries, format: 'cjs' });
+await build({ ...common, entry: libraryEntries, format: 'esm', outExtension: () => ({ js: '.cjs' }) });
+await toCommonJs('dist');
 // What runs the build's result in a minute needs no declarations, which take the longest.
 if (!process.argv.includes('--no-types')) {
-  await build({
-    config: false,
-    silent: true,
-    entry: libraryEntries,
-    format: ['esm', 'cjs'],
-    dts: { only: true },
-  });
+  await build({ config: false, silent: true, entry: libraryEntries, format: 'esm', dts: { only: true } });
+  await copyDeclarations('dist');
 }
 await writeFile('dist/config.schema.json', await configSchemaText());
 await writeFile('dist/THIRD-PARTY-LICENSES.txt', await collected.texts());

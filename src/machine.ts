@@ -63,10 +63,14 @@ export const phaseSetup = setup({
   },
 });
 
-/** The type of every phase machine. */
-export type PhaseMachine = ReturnType<typeof phaseSetup.createMachine>;
-
 type MachineConfig = Parameters<typeof phaseSetup.createMachine>[0];
+
+// Of a generic function only what it returns for a config has the events and the context in its type.
+const build = (config: MachineConfig) => phaseSetup.createMachine(config);
+
+/** The type of every phase machine. */
+export type PhaseMachine = ReturnType<typeof build>;
+
 type StateConfig = NonNullable<MachineConfig['states']>[string];
 type TransitionsConfig = NonNullable<NonNullable<StateConfig>['on']>;
 
@@ -82,7 +86,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 
 /** The machine of these rules. Building one is dear: build one for a table, not one for a run. */
 export function createPhaseMachine(rules: Rules): PhaseMachine {
-  return phaseSetup.createMachine(phaseMachineConfig(rules));
+  return build(phaseMachineConfig(rules));
 }
 
 /** The config of the machine of these rules, plain data that could be written as JSON. */

@@ -1,7 +1,7 @@
 // @ts-check
 import { readFileSync } from 'node:fs';
 
-/** @type {{ exports: Record<string, string | { import: { default: string } }>, bin: Record<string, string>, dependencies: Record<string, string>, peerDependencies?: Record<string, string> }} */
+/** @type {{ exports: Record<string, string | { import: { default: string } }>, bin: Record<string, string> }} */
 const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 /** What users import, as output: source. The `exports` of package.json are the one place that says so. */
@@ -13,11 +13,6 @@ export const libraryEntries = entriesOf(
 
 /** What users run: the `bin` of package.json. */
 export const commandEntries = entriesOf(Object.values(manifest.bin));
-
-/** What is installed beside the package, and so is not bundled. */
-export const dependencies = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }).map(
-  (name) => new RegExp(`^${name}(/|$)`),
-);
 
 /** @param {readonly string[]} outputs */
 function entriesOf(outputs) {

@@ -52,6 +52,10 @@ describe.each(ENDS)('SPEC §6.1 and §6.2: %s', (name, end, why) => {
 
   test('while a check is pending: the body never starts, and the caller hears at once', async () => {
     const { answer, enforcement } = withPendingCheck();
+    const refused: string[] = [];
+    enforcement.on((event) => {
+      if (event.type === 'call.refused') refused.push(event.tool);
+    });
     const run = enforcement.beginRun();
     let started = false;
     const asked = run.callTool('checked', {}, () => {
@@ -61,10 +65,13 @@ describe.each(ENDS)('SPEC §6.1 and §6.2: %s', (name, end, why) => {
     end(run);
     expect(await refusalOf(asked)).toMatchObject({ message: completed('checked'), code: 'run-completed' });
     const ended = run.state;
+    // What the check answers then is heard by no one: the call was refused once.
     answer.open({ allowed: true });
     await flush();
     expect(started).toBe(false);
     expect(run.state).toEqual(ended);
+    expect(run.log).toHaveLength(1);
+    expect(refused).toEqual(['checked']);
     expect(counters(ended)).toEqual({ ...before, phase: 'ANSWERING', finished: true });
   });
 

@@ -241,6 +241,19 @@ describe('SPEC §9: a listener that calls a tool from inside an event', () => {
     });
   });
 
+  test('when others wait: it takes its turn after them', async () => {
+    const enforcement = createEnforcement();
+    const run = enforcement.beginRun();
+    const order: string[] = [];
+    const call = (tool: string) => run.callTool(tool, {}, () => order.push(tool), { parent: null });
+    const first = await run.beforeCall('first');
+    const calls = [call('second')];
+    once(enforcement, enters('OBSERVING'), () => calls.push(call('third')));
+    run.afterCall(first);
+    await Promise.all(calls);
+    expect(order).toEqual(['second', 'third']);
+  });
+
   test('when another was refused: the budgets hold, and the run can go on', async () => {
     const bad = (call: { tool: string }) =>
       call.tool === 'bad' ? ({ allowed: false } as const) : ({ allowed: true } as const);

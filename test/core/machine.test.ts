@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createActor, initialTransition, type SnapshotFrom, transition } from 'xstate';
-import { phaseMachine } from '../../machines/phase.machine.ts';
+import { phaseMachine as literal } from '../../machines/phase.machine.ts';
 import {
   createSupervisor,
   phaseMachine as exportedMachine,
@@ -9,6 +9,8 @@ import {
 } from '../../src/index.ts';
 import { phaseMachineConfig } from '../../src/machine.ts';
 
+// The literal has a type of its own, with its seven phases in it.
+const phaseMachine = literal as unknown as PhaseMachine;
 const to = (target: string): PhaseEvent => ({ type: `propose.${target}` });
 const start: PhaseEvent = { type: 'call.start' };
 const join: PhaseEvent = { type: 'call.join' };

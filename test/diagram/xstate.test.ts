@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { createMachine, getInitialSnapshot, getNextSnapshot } from 'xstate';
 import { toXStateConfig, toXStateJson } from '../../src/diagram/index.ts';
 import { createSupervisor, type PhaseEvent, type Supervisor } from '../../src/index.ts';
-import { phaseSetup } from '../../src/machine.ts';
+import { type PhaseMachine, phaseSetup } from '../../src/machine.ts';
 import { anyOptions } from './tables.ts';
 
 /** The machine that someone gets who has nothing but the JSON, and the names' meaning. */
-function fromJson(supervisor: Supervisor) {
-  return phaseSetup.createMachine(JSON.parse(toXStateJson(supervisor)));
+function fromJson(supervisor: Supervisor): PhaseMachine {
+  return phaseSetup.createMachine(JSON.parse(toXStateJson(supervisor))) as unknown as PhaseMachine;
 }
 
 /** Where a machine goes, event by event. */

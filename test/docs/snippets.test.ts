@@ -78,6 +78,9 @@ describe.each(pages.filter(({ blocks }) => blocks.length > 0))(
           case 'yaml':
             await expectConfiguration(block);
             break;
+          case 'tsx':
+            // test/embedding compiles it and runs it in a browser.
+            break;
           case 'mermaid':
             expectDefaultTable(block);
             break;

@@ -35,6 +35,11 @@ test('it carries the licence of each package whose code it holds, and of no othe
   expect(names(licensed)).toEqual(names(bundled));
 });
 
+test('the code of both kinds of module is as it was written, for a Node that knows it', () => {
+  const code = files.filter((file) => /^dist\/.*\.c?js$/.test(file));
+  expect(code.filter((file) => /_optionalChain|_nullishCoalesce|__async\b/.test(text(file)))).toEqual([]);
+});
+
 test('the JSON Schema is that of this version', () => {
   expect(JSON.parse(text('dist/config.schema.json'))).toEqual(configJsonSchema());
 });

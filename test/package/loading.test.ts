@@ -11,7 +11,7 @@ const root = join(consumer, 'node_modules/phasegate');
 function importedAtOnce(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);
-  for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/^(?:import|export)\b.*"(\..+)";$/gm)) {
+  for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/^(?:import|export|\}).*"(\.[^"]+)";$/gm)) {
     importedAtOnce(join(dirname(file), path), seen);
   }
   return seen;

@@ -156,7 +156,7 @@ function nameOf(report: RunReport): string {
 }
 
 /** The path in one line: `IDLE → PLANNING → ACTING → (OBSERVING → PLANNING → ACTING) ×5`. */
-export function pathText(path: readonly PathSegment[]): string {
+function pathText(path: readonly PathSegment[]): string {
   return path
     .map(({ phases, times }) => {
       if (phases.length === 0) return '…';
