@@ -1,6 +1,8 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test, vi } from 'vitest';
 import { createEnforcement, createMonitor, createSupervisor } from '../../src/index.ts';
-import { refusalOf } from './helpers.ts';
+import { macrotask, refusalOf } from './helpers.ts';
 
 // Much work in one test, and no deadline of its own: a busy machine is no fault.
 vi.setConfig({ testTimeout: 60_000 });
@@ -160,4 +162,24 @@ describe('run.log is bounded', () => {
       expect(run.logDropped).toBe(made - kept);
     }
   });
+
+  test('and what it has let go is free: a long run keeps no more than its log', async () => {
+    const supervisor = createSupervisor({ maxSteps: Number.POSITIVE_INFINITY });
+    const run = createEnforcement({ supervisor, logLimit: 10 }).beginRun();
+    const early: WeakRef<object>[] = [];
+    for (let i = 0; i < 1000; i++) {
+      const call = await run.beforeCall('search');
+      if (i < 100) early.push(new WeakRef(call));
+      run.afterCall(call);
+    }
+    await macrotask();
+    collectGarbage();
+    expect(early.filter((call) => call.deref() !== undefined)).toEqual([]);
+    expect(run.log).toHaveLength(10);
+  });
 });
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+}

@@ -50,6 +50,14 @@ describe('SPEC §5.7: a nested call is known', () => {
     ]);
   });
 
+  test('by its context alone, where the platform tells nothing: outside of the body', async () => {
+    const run = createEnforcement().beginRun();
+    const outer = await run.beforeCall('outer');
+    const inner = outer.callTool('inner', {}, (ctx) => ctx.parent);
+    expect(await outcomeOf(inner)).toEqual({ status: 'fulfilled', value: outer });
+    expect(run.state).toMatchObject({ loopCount: { ACTING: 1 }, stepCount: 1, inFlight: 1 });
+  });
+
   test('however deep: its parent is the innermost call', async () => {
     const run = createEnforcement().beginRun();
     const tools: (string | undefined)[] = [];
