@@ -1,3 +1,4 @@
+import type { Frame } from './context.ts';
 import type { Stage } from './errors.ts';
 import type { LogEntry, Recorded } from './log.ts';
 import type { Phase } from './phases.ts';
@@ -53,10 +54,10 @@ export interface Waiter {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-const NO_PATH: readonly Phase[] = [];
+const NO_PATH: readonly Phase[] = Object.freeze([]);
 
 /** A call through its life, and its own entry in the log: a decision then makes nothing but the call. */
-export class SupervisedCall implements Call, Recorded {
+export class SupervisedCall implements Call, Recorded, Frame {
   readonly run: SupervisedRun;
   readonly tool: string;
   readonly parent: SupervisedCall | null;
@@ -68,6 +69,7 @@ export class SupervisedCall implements Call, Recorded {
   /** Whether its reservation is one in the loop budget too. */
   selfLoop = false;
   args: unknown;
+  outer: Frame | undefined;
   waiter: Waiter | undefined;
   // Neighbours in the one list of its run that it is in: the waiting, or the reserved and in flight.
   previous: SupervisedCall | undefined;
@@ -101,6 +103,10 @@ export class SupervisedCall implements Call, Recorded {
 
   get id(): string {
     return typeof this.#id === 'string' ? this.#id : `call-${this.#id}`;
+  }
+
+  get parentCall(): SupervisedCall | null {
+    return this.run.parentCall;
   }
 
   get signal(): AbortSignal {

@@ -1,12 +1,19 @@
 /**
- * Which call or run the present code runs inside of. Known where the platform has `AsyncLocalStorage` (Node, Bun,
+ * Which calls and runs the present code runs inside of. Known where the platform has `AsyncLocalStorage` (Node, Bun,
  * Deno, workers with Node compatibility); elsewhere calls are tied to their run by `ctx` and `run` alone.
  */
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { SupervisedCall } from './call.ts';
 import type { SupervisedRun } from './supervised-run.ts';
 
-type Frame = SupervisedCall | SupervisedRun;
+/** A call's body, or a run, that code can be inside of. */
+export interface Frame {
+  readonly run: SupervisedRun;
+  /** The call in whose body its run was begun. */
+  readonly parentCall: SupervisedCall | null;
+  /** What it is itself inside of, while its code runs. */
+  outer: Frame | undefined;
+}
 
 // Asked of the platform at run time, so that one build serves them all and no bundler sees a Node module.
 const hooks = globalThis.process?.getBuiltinModule?.('node:async_hooks') as
@@ -17,10 +24,20 @@ const storage: AsyncLocalStorage<Frame> | undefined = hooks && new hooks.AsyncLo
 
 /** Runs a function inside a call's body, or inside a run. */
 export function runInside<T>(frame: Frame, fn: () => T): T {
-  return storage === undefined ? fn() : storage.run(frame, fn);
+  if (storage === undefined) return fn();
+  frame.outer = storage.getStore();
+  return storage.run(frame, fn);
 }
 
-/** The call whose body this code is inside of, or the run, or neither. */
-export function currentFrame(): Frame | undefined {
-  return storage?.getStore();
+/** The innermost frame around the present code that is one of these; runs are also inside of the call that began them. */
+export function innermostFrame(isOne: (frame: Frame) => boolean): Frame | undefined {
+  const first = storage?.getStore();
+  if (first === undefined || isOne(first)) return first;
+  const around = new Set<Frame>([first]);
+  for (const frame of around) {
+    if (isOne(frame)) return frame;
+    if (frame.outer !== undefined) around.add(frame.outer);
+    if (frame.parentCall !== null) around.add(frame.parentCall);
+  }
+  return undefined;
 }

@@ -30,6 +30,11 @@ export interface Budgets {
   readonly maxLoopsPerPhase: number;
 }
 
+/** Whether a value is a whole number of 0 or more, or `Infinity` for no limit (SPEC §2.3). */
+export function isCount(value: unknown): value is number {
+  return value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && (value as number) >= 0);
+}
+
 /** What a decision looks at: where the run is, and what is spent or promised. */
 export interface Position {
   readonly phase: Phase;

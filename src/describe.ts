@@ -17,6 +17,29 @@ export function describe(value: unknown): string {
     case 'function':
       return 'a function';
     default:
-      return value === null ? 'null' : Array.isArray(value) ? 'an array' : 'an object';
+      return value === null ? 'null' : isArray(value) ? 'an array' : 'an object';
+  }
+}
+
+/** What an error says, or what else was thrown. Whatever was thrown, this does not throw. */
+export function messageOf(thrown: unknown): string {
+  try {
+    if (thrown instanceof Error) {
+      const { message, name } = thrown;
+      if (typeof message === 'string' && message !== '') return message;
+      if (typeof name === 'string' && name !== '') return name;
+    }
+  } catch {
+    // A getter or a proxy threw: then what is left is what kind of value it is.
+  }
+  return describe(thrown);
+}
+
+// A proxy that was revoked throws even at this question.
+function isArray(value: unknown): boolean {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
   }
 }

@@ -1,5 +1,6 @@
 import type { Config } from './config.ts';
-import { currentFrame } from './context.ts';
+import { innermostFrame } from './context.ts';
+import { isCount } from './decide.ts';
 import { invalidArgument, PhasegateError, ToolExecutionBlocked } from './errors.ts';
 import { Emitter, type Listener } from './events.ts';
 import { createMonitor, enabledAmong, type Monitor } from './monitor.ts';
@@ -31,7 +32,7 @@ export interface EnforcementOptions {
    */
   readonly waitTimeoutMs?: number | undefined;
   /**
-   * How many of its latest decisions a run keeps in its log: a whole number of 0 or more.
+   * How many of its latest decisions a run keeps in its log: a whole number of 0 or more, or `Infinity`.
    * @default 1000
    */
   readonly logLimit?: number | undefined;
@@ -103,7 +104,8 @@ export function createEnforcement(options: EnforcementOptions = {}): Enforcement
     throw invalidArgument('config', 'absent where a monitor is given (give it to createMonitor)', config);
   }
   checkTimeout('waitTimeoutMs', waitTimeoutMs);
-  if (!(logLimit >= 0)) throw invalidArgument('logLimit', 'a whole number of 0 or more', logLimit);
+  if (!isCount(logLimit))
+    throw invalidArgument('logLimit', 'a whole number of 0 or more, or Infinity', logLimit);
   const monitor = options.monitor ?? createMonitor(config);
   const parallel = options.parallel ?? monitor.config.dfa?.parallel ?? 'serialize';
   if (parallel !== 'serialize' && parallel !== 'concurrent') {
@@ -162,14 +164,8 @@ class SupervisingEnforcement implements Enforcement {
   }
 
   currentRun(): SupervisedRun | null {
-    let frame = currentFrame();
-    while (frame !== undefined) {
-      const run = frame instanceof SupervisedRun ? frame : frame.run;
-      // The run of another enforcement may be inside of one of ours.
-      if (run.host === this.#host) return run;
-      frame = run.parentCall ?? undefined;
-    }
-    return null;
+    // The run of another enforcement may lie between.
+    return innermostFrame(({ run }) => run.host === this.#host)?.run ?? null;
   }
 
   on(listener: Listener): () => void {

@@ -101,28 +101,34 @@ export class ToolExecutionBlocked extends PhasegateError implements BlockedDetai
 
   /** What is legal instead, worded for a model to read. */
   get hint(): string {
-    return HINTS[this.code as RefusalCode] ?? 'Do not repeat this call. Go on without it, or answer.';
+    return HINTS.get(this.code) ?? 'Do not repeat this call. Go on without it, or answer.';
   }
 }
 
 const ANSWER = 'No further tool call will be run. Answer now with what you have.';
 
-const HINTS: Readonly<Partial<Record<RefusalCode, string>>> = {
-  'step-budget': `All tool calls that this run may make are made or under way. ${ANSWER}`,
-  'loop-budget':
-    'This tool was retried, or tools were called from inside tools, too often in a row. ' +
-    'Do not repeat the call: answer with what you have and say what failed.',
-  'terminal-phase': `The run has ended. ${ANSWER}`,
-  'illegal-transition':
-    'Tool calls are not legal at this point of the run. Answer, or go on without the tool.',
-  'action-unreachable':
-    'Tool calls are not legal at this point of the run. Answer, or go on without the tool.',
-  'run-completed': `The run has ended. ${ANSWER}`,
-  'no-active-run': 'Tools of this kind run only inside a supervised run. Answer without them.',
-  'check-failed': 'The call could not be checked, so it was refused. Go on without it, or answer.',
-  'wait-timeout': 'Another tool call is still running. Wait for its result before you ask for the next one.',
-  'depth-exceeded': 'No further sub-agent may be started. Do the work here, or answer with what you have.',
-};
+// A check may give a code of any name.
+const HINTS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'step-budget': `All tool calls that this run may make are made or under way. ${ANSWER}`,
+    'loop-budget':
+      'This tool was retried, or tools were called from inside tools, too often in a row. ' +
+      'Do not repeat the call: answer with what you have and say what failed.',
+    'terminal-phase': `The run has ended. ${ANSWER}`,
+    'illegal-transition':
+      'Tool calls are not legal at this point of the run. Answer, or go on without the tool.',
+    'action-unreachable':
+      'Tool calls are not legal at this point of the run. Answer, or go on without the tool.',
+    'run-completed': `The run has ended. ${ANSWER}`,
+    'no-active-run': 'Tools of this kind run only inside a supervised run. Answer without them.',
+    'check-failed': 'The call could not be checked, so it was refused. Go on without it, or answer.',
+    'wait-timeout':
+      'Another tool call is still running. Wait for its result before you ask for the next one.',
+    'depth-exceeded': 'No further sub-agent may be started. Do the work here, or answer with what you have.',
+  } satisfies Partial<Record<RefusalCode, string>>),
+);
+
+const MOST_WRAPPERS = 1000;
 
 /**
  * Finds the refusal in an error: the error itself, or one inside its `cause`, `error`, `errors` or `suppressed`,
@@ -134,14 +140,21 @@ const HINTS: Readonly<Partial<Record<RefusalCode, string>>> = {
 export function findToolExecutionBlocked(error: unknown): ToolExecutionBlocked | undefined {
   const seen = new Set<unknown>();
   const queue: unknown[] = [error];
+  // What is inside of what may have no end, where a getter makes it; the members of an array have one.
+  let depthLeft = MOST_WRAPPERS;
   for (const candidate of queue) {
     if (typeof candidate !== 'object' || candidate === null || seen.has(candidate)) continue;
     seen.add(candidate);
     try {
       if ((candidate as Record<symbol, unknown>)[BRAND] === true) return candidate as ToolExecutionBlocked;
+      if (depthLeft === 0) continue;
       const { cause, error: inner, errors, suppressed } = candidate as Record<string, unknown>;
-      queue.push(cause, inner, suppressed);
-      if (Array.isArray(errors)) queue.push(...errors);
+      for (const wrapped of [cause, inner, suppressed]) {
+        if (typeof wrapped !== 'object' || wrapped === null) continue;
+        depthLeft = Math.max(0, depthLeft - 1);
+        queue.push(wrapped);
+      }
+      if (Array.isArray(errors)) for (const one of errors) queue.push(one);
     } catch {
       // A getter or proxy of the caught value threw: what it hides cannot be a refusal of ours.
     }

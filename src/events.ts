@@ -97,28 +97,29 @@ export type Listener = (event: PhasegateEvent) => unknown;
 
 /** Hands events to listeners, and shields the runs from what those do. */
 export class Emitter {
-  readonly #listeners = new Set<Listener>();
+  // Replaced at every change, so that an event goes to those who listened when it happened.
+  #listeners: readonly Listener[] = [];
 
   /** Whether anyone listens: an event need not be made when no one does. */
   get observed(): boolean {
-    return this.#listeners.size > 0;
+    return this.#listeners.length > 0;
   }
 
   /** @returns A function that ends the subscription. */
   on(listener: Listener): () => void {
     // Wrapped, so that one function subscribed twice is two subscriptions.
     const subscription: Listener = (event) => listener(event);
-    this.#listeners.add(subscription);
+    this.#listeners = [...this.#listeners, subscription];
     return () => {
-      this.#listeners.delete(subscription);
+      this.#listeners = this.#listeners.filter((other) => other !== subscription);
     };
   }
 
   emit(event: PhasegateEvent): void {
     for (const listener of this.#listeners) {
       try {
-        const result = listener(event);
-        if (result instanceof Promise) result.catch(ignore);
+        const result = listener(event) as PromiseLike<unknown> | null | undefined;
+        if (typeof result?.then === 'function') Promise.resolve(result).catch(ignore);
       } catch {
         // A listener harms nothing: neither the call nor the other listeners.
       }

@@ -5,7 +5,14 @@
  * A transition without a target and without actions, listed ahead of others, forbids: the first that holds is
  * taken. So the order in which a list is written is the order of the checks in SPEC §3.1 and §4.3.
  */
-import { assign, setup } from 'xstate';
+import {
+  assign,
+  type EventObject,
+  type MetaObject,
+  type NonReducibleUnknown,
+  type StateMachine,
+  setup,
+} from 'xstate';
 import { withinLoopBudget, withinStepBudget } from './decide.ts';
 import { isTerminal, type Phase } from './phases.ts';
 import type { Rules } from './rules.ts';
@@ -65,11 +72,30 @@ export const phaseSetup = setup({
 
 type MachineConfig = Parameters<typeof phaseSetup.createMachine>[0];
 
-// Of a generic function only what it returns for a config has the events and the context in its type.
-const build = (config: MachineConfig) => phaseSetup.createMachine(config);
-
-/** The type of every phase machine. */
-export type PhaseMachine = ReturnType<typeof build>;
+/**
+ * The type of every phase machine. Written out, since what XState infers of a config that is computed knows neither the
+ * events nor the phases.
+ */
+export type PhaseMachine = StateMachine<
+  PhaseContext,
+  PhaseEvent,
+  Record<string, never>,
+  // biome-ignore lint/suspicious/noExplicitAny: no actors, and implementations of any other machine of this setup.
+  any,
+  // biome-ignore lint/suspicious/noExplicitAny: likewise.
+  any,
+  // biome-ignore lint/suspicious/noExplicitAny: likewise.
+  any,
+  never,
+  Phase,
+  string,
+  NonReducibleUnknown,
+  NonReducibleUnknown,
+  EventObject,
+  MetaObject,
+  // biome-ignore lint/suspicious/noExplicitAny: the config is that of `phaseMachineConfig`, whatever the table.
+  any
+>;
 
 type StateConfig = NonNullable<MachineConfig['states']>[string];
 type TransitionsConfig = NonNullable<NonNullable<StateConfig>['on']>;
@@ -86,7 +112,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 
 /** The machine of these rules. Building one is dear: build one for a table, not one for a run. */
 export function createPhaseMachine(rules: Rules): PhaseMachine {
-  return build(phaseMachineConfig(rules));
+  return phaseSetup.createMachine(phaseMachineConfig(rules)) as unknown as PhaseMachine;
 }
 
 /** The config of the machine of these rules, plain data that could be written as JSON. */

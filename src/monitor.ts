@@ -1,6 +1,6 @@
 import { type Config, parseConfig, supervisorOptions } from './config.ts';
 import type { RefusalCode } from './decide.ts';
-import { describe } from './describe.ts';
+import { describe, messageOf } from './describe.ts';
 import { invalidArgument, PhasegateError, type Stage } from './errors.ts';
 import { createSupervisor, type Decision, type RunState, type Supervisor } from './supervisor.ts';
 
@@ -229,13 +229,4 @@ function read(name: string, answer: unknown): CheckResult {
 
 function failed(name: string, why: string): CheckResult {
   return { name, allowed: false, code: 'check-failed', message: `Check ${describe(name)} failed: ${why}` };
-}
-
-function messageOf(error: unknown): string {
-  try {
-    if (error instanceof Error && typeof error.message === 'string') return error.message || error.name;
-  } catch {
-    // An error whose message cannot be read.
-  }
-  return describe(error);
 }

@@ -1,4 +1,4 @@
-import type { Budgets } from './decide.ts';
+import { type Budgets, isCount } from './decide.ts';
 import { describe } from './describe.ts';
 import { invalidArgument, PhasegateError } from './errors.ts';
 import { DEFAULT_TRANSITIONS, type Phase, type Transition } from './phases.ts';
@@ -103,7 +103,7 @@ function createTable(
 
 function budget(name: string, value: number | undefined, fallback: number): number {
   if (value === undefined) return fallback;
-  if (value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && value >= 0)) return value;
+  if (isCount(value)) return value;
   throw new PhasegateError(
     'invalid-budget',
     `${name} must be a whole number of 0 or more, or Infinity for no limit, got ${describe(value)}`,

@@ -1,6 +1,7 @@
 import { type Body, type Call, CallList, type CallOptions, SupervisedCall } from './call.ts';
-import { currentFrame, runInside } from './context.ts';
+import { type Frame, innermostFrame, runInside } from './context.ts';
 import {
+  isCount,
   type Position,
   type RefusalCode,
   refusalMessage,
@@ -9,7 +10,7 @@ import {
   stepBudgetMessage,
   withinStepBudget,
 } from './decide.ts';
-import { describe } from './describe.ts';
+import { describe, messageOf } from './describe.ts';
 import { invalidArgument, RunAbortedError, type Stage, ToolExecutionBlocked } from './errors.ts';
 import type { Emitter } from './events.ts';
 import { type LogEntry, type Recorded, RunLog } from './log.ts';
@@ -33,14 +34,15 @@ export interface RunHost {
 
 const PARENT_ENDED = 'parent run ended';
 const MAX_TIMEOUT = 2 ** 31 - 1;
-const SELF_LOOP: readonly Phase[] = ['ACTING', 'ACTING'];
-const STAY: readonly Phase[] = ['ACTING'];
+const SELF_LOOP: readonly Phase[] = Object.freeze(['ACTING', 'ACTING']);
+const STAY: readonly Phase[] = Object.freeze(['ACTING']);
+const MAX_DEPTH = 5;
 // Ids are to be unlikely twice, also in the recordings of two processes; they are no secret.
 const ID_PREFIX = `run-${Math.random().toString(36).slice(2, 8)}`;
 let runsBegun = 0;
 
 /** A run as its enforcement drives it. */
-export class SupervisedRun implements Run, Position {
+export class SupervisedRun implements Run, Position, Frame {
   readonly host: RunHost;
   readonly parentCall: SupervisedCall | null;
   readonly depth: number;
@@ -68,17 +70,20 @@ export class SupervisedRun implements Run, Position {
   #log: RunLog | undefined;
   #callsAsked = 0;
 
+  outer: Frame | undefined;
   #controller: AbortController | undefined;
   #abortedWith: { readonly reason: unknown } | undefined;
   #release: (() => void) | undefined;
   #onAbort: ((error: unknown) => void) | undefined;
 
   constructor(host: RunHost, rules: Rules, options: RunOptions) {
-    const { id, timeoutMs = Number.POSITIVE_INFINITY, signal, budget = 'shared', maxDepth = 5 } = options;
+    const { id, timeoutMs = Number.POSITIVE_INFINITY, signal, budget = 'shared', maxDepth } = options;
     if (id !== undefined && typeof id !== 'string') throw invalidArgument('id', 'a string', id);
     if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', 'an AbortSignal', signal);
     if (budget !== 'shared' && budget !== 'own') throw invalidArgument('budget', "'shared' or 'own'", budget);
-    if (!(maxDepth >= 0)) throw invalidArgument('maxDepth', 'a number of 0 or more', maxDepth);
+    if (maxDepth !== undefined && !isCount(maxDepth)) {
+      throw invalidArgument('maxDepth', 'a whole number of 0 or more, or Infinity', maxDepth);
+    }
     checkTimeout('timeoutMs', timeoutMs);
     this.host = host;
     this.#rules = rules;
@@ -87,7 +92,8 @@ export class SupervisedRun implements Run, Position {
     this.#budgetShared = budget === 'shared';
     const parent = this.parentCall?.run;
     this.depth = parent === undefined ? 0 : parent.depth + 1;
-    this.#maxDepth = parent === undefined ? maxDepth : Math.min(maxDepth, parent.#maxDepth);
+    const bound = parent === undefined ? MAX_DEPTH : parent.#maxDepth;
+    this.#maxDepth = parent === undefined ? (maxDepth ?? bound) : Math.min(maxDepth ?? bound, bound);
     if (this.depth > this.#maxDepth) throw this.#tooDeep();
     this.#begin(timeoutMs, signal);
   }
@@ -98,6 +104,11 @@ export class SupervisedRun implements Run, Position {
       this.#id = `${ID_PREFIX}-${runsBegun}`;
     }
     return this.#id;
+  }
+
+  /** Itself: code inside of a run is inside of that one. */
+  get run(): this {
+    return this;
   }
 
   get parent(): SupervisedRun | null {
@@ -136,8 +147,13 @@ export class SupervisedRun implements Run, Position {
     const code = refuseProposal(this.#rules.table, this.#rules, this, target);
     const answer = decision(this.#rules, this.state, this, code, [from, target]);
     if (answer.allowed) {
-      this.#enter(target);
-      if (isTerminal(target)) this.#end(target, undefined);
+      // A run that enters a terminal phase has ended when its listeners hear of it.
+      if (isTerminal(target)) {
+        this.loopCount = 0;
+        this.#end(target, undefined);
+      } else {
+        this.#enter(target);
+      }
     }
     const { events } = this.host;
     if (events.observed) {
@@ -167,7 +183,7 @@ export class SupervisedRun implements Run, Position {
       loopCount: this.loopCount,
       inFlight: this.#inFlight,
     };
-    this.#record({ toLogEntry: () => entry });
+    this.#record({ toLogEntry: () => ({ ...entry }) });
     return answer;
   }
 
@@ -230,6 +246,8 @@ export class SupervisedRun implements Run, Position {
     } catch (error) {
       this.#endCall(call, false, error);
       throw error;
+    } finally {
+      call.outer = undefined;
     }
   }
 
@@ -427,31 +445,24 @@ export class SupervisedRun implements Run, Position {
       }
       answer.then(
         (result) => this.#checked(call, result),
-        (error) => this.#checked(call, unanswered(error)),
+        (error) => this.#checked(call, failedMonitor(messageOf(error))),
       );
     });
   }
 
-  #checked(call: SupervisedCall, result: ValidationResult): void {
+  #checked(call: SupervisedCall, answer: unknown): void {
     // The run may have ended meanwhile, and the call been refused for it.
     if (call.status !== 'reserved') return;
-    if (result?.allowed === true) {
+    const result = readResult(answer);
+    if (result.allowed) {
       this.#answer(call, this.#enterActing(call));
-      return;
+    } else {
+      this.#giveBack(call);
+      const { code, message, stage } = result;
+      const ends = this.#rules.onRejected === 'terminate' && !call.nested && this.pending === 0;
+      const endsIn = ends ? 'REJECTED' : undefined;
+      this.#answer(call, this.#refuse(call, code, message, stage, result.result, endsIn));
     }
-    const { code, message, stage } = result?.allowed === false ? result : unanswered(undefined);
-    this.#giveBack(call);
-    const ends = this.#rules.onRejected === 'terminate' && !call.nested && this.pending === 0;
-    const said = message ?? 'A monitor check refused the call';
-    const refusal = this.#refuse(
-      call,
-      code ?? 'check-refused',
-      said,
-      stage ?? 'monitor',
-      result ?? null,
-      ends ? 'REJECTED' : undefined,
-    );
-    this.#answer(call, refusal);
     if (this.pending === 0) this.#serveWaiting();
   }
 
@@ -486,10 +497,14 @@ export class SupervisedRun implements Run, Position {
       const message = refusalMessage('action-unreachable', this.#rules.table, this.#rules, this);
       return this.#refuse(call, 'action-unreachable', message, 'dfa', null);
     }
+    for (let hop = 1; hop < path.length; hop++) {
+      this.#enter(path[hop] as Phase);
+      // A listener may have ended the run at this hop, and then the call was refused with it.
+      if (call.status !== 'reserved') return this.#again(call);
+    }
     if (call.selfLoop) this.pendingLoops -= 1;
     call.status = 'in-flight';
     this.#inFlight += 1;
-    for (let hop = 1; hop < path.length; hop++) this.#enter(path[hop] as Phase);
     call.path = path;
     this.#recordCall(call);
     if (events.observed) {
@@ -506,6 +521,26 @@ export class SupervisedRun implements Run, Position {
     call.args = undefined;
     // A listener may have ended the run just now.
     return this.#finished ? this.#takeBack(call) : call;
+  }
+
+  /** The refusal that a call was given already. */
+  #again({ tool, id, blocked }: SupervisedCall): ToolExecutionBlocked {
+    const { code, message, stage } = blocked ?? {
+      code: 'run-completed',
+      message: this.#endedMessage(tool),
+      stage: 'enforcement',
+    };
+    const { phase, stepCount } = this;
+    return new ToolExecutionBlocked(message, {
+      tool,
+      callId: id,
+      runId: this.id,
+      stage,
+      code,
+      result: null,
+      phase,
+      stepCount,
+    });
   }
 
   /** Refuses a call that was admitted, and whose body has not started when the run ended. */
@@ -656,9 +691,9 @@ export class SupervisedRun implements Run, Position {
     const children = this.#children ?? [];
     this.#children = undefined;
     this.#leaveParent();
-    for (const child of children) child.abort(aborted === undefined ? PARENT_ENDED : aborted.reason);
     const from = this.phase;
     this.phase = phase;
+    for (const child of children) child.abort(aborted === undefined ? PARENT_ENDED : aborted.reason);
     this.#refuseAllWhoWait();
     if (aborted !== undefined) this.#controller?.abort(aborted.reason);
     const { events } = this.host;
@@ -680,19 +715,20 @@ export class SupervisedRun implements Run, Position {
       this.#waiting?.remove(call);
       this.#answer(call, this.#refuseEnded(call));
     }
-    for (let call = this.#active.first; call !== undefined; ) {
-      const { next } = call;
-      if (call.status === 'reserved') {
-        this.#giveBack(call);
-        this.#answer(call, this.#refuseEnded(call));
-      }
-      call = next;
+    // Whoever is answered may end calls in turn: so first all that are reserved are found, then each is looked at again.
+    const reserved: SupervisedCall[] = [];
+    for (let call = this.#active.first; call !== undefined; call = call.next) {
+      if (call.status === 'reserved') reserved.push(call);
+    }
+    for (const call of reserved) {
+      if (call.status !== 'reserved') continue;
+      this.#giveBack(call);
+      this.#answer(call, this.#refuseEnded(call));
     }
   }
 
   #abortError(reason: unknown): unknown {
-    if (reason instanceof Error) return reason;
-    return new RunAbortedError('run-aborted', this.id, reasonText(reason), reason);
+    return isError(reason) ? reason : new RunAbortedError('run-aborted', this.id, reasonText(reason), reason);
   }
 
   // —— The log ——
@@ -726,12 +762,10 @@ export function checkTimeout(name: string, ms: number): void {
 
 /** The innermost call whose body the present code is inside of; of one run, or of any. */
 function innermostCall(run?: SupervisedRun): SupervisedCall | null {
-  for (let frame = currentFrame(); frame !== undefined; ) {
-    if (frame instanceof SupervisedRun) frame = frame.parentCall ?? undefined;
-    else if (run === undefined || frame.run === run) return frame;
-    else frame = frame.run.parentCall ?? undefined;
-  }
-  return null;
+  const frame = innermostFrame(
+    (candidate) => candidate instanceof SupervisedCall && (run === undefined || candidate.run === run),
+  );
+  return (frame as SupervisedCall | undefined) ?? null;
 }
 
 function ownCall(name: string, call: Call | null): SupervisedCall | null {
@@ -745,15 +779,55 @@ function isSignal(value: unknown): value is AbortSignal {
   );
 }
 
-function unanswered(error: unknown): ValidationResult {
-  const why = error instanceof Error ? error.message : `answered ${describe(error)} instead of a decision`;
+/** What a monitor answered, as far as it can be trusted. */
+type Answer =
+  | { readonly allowed: true }
+  | {
+      readonly allowed: false;
+      readonly code: string;
+      readonly message: string;
+      readonly stage: Stage;
+      readonly result: ValidationResult;
+    };
+
+// Fail closed: whatever is no decision refuses, and so does what cannot be read.
+function readResult(answer: unknown): Answer {
+  let result = failedMonitor(`answered ${describe(answer)} instead of a decision`);
+  try {
+    const { allowed, code, message, stage } = answer as ValidationResult;
+    if (allowed === true) return { allowed };
+    if (allowed === false) {
+      result = { ...result, ...(answer as ValidationResult) };
+      return {
+        allowed,
+        code: typeof code === 'string' ? code : 'check-refused',
+        message: typeof message === 'string' ? message : 'A monitor check refused the call',
+        stage: typeof stage === 'string' ? stage : 'monitor',
+        result,
+      };
+    }
+  } catch (error) {
+    result = failedMonitor(messageOf(error));
+  }
+  return { allowed: false, code: 'check-failed', message: result.message ?? '', stage: 'monitor', result };
+}
+
+function failedMonitor(why: string): ValidationResult {
   const message = `Check "monitor" failed: ${why}`;
   return { allowed: false, stage: 'monitor', code: 'check-failed', message, checks: [] };
 }
 
 function reasonText(reason: unknown): string {
   if (typeof reason === 'string') return reason;
-  if (reason instanceof RunAbortedError) return reason.reason;
-  if (reason instanceof Error) return reason.message;
-  return reason === undefined ? 'no reason given' : describe(reason);
+  if (reason === undefined) return 'no reason given';
+  return isError(reason) && reason instanceof RunAbortedError ? reason.reason : messageOf(reason);
+}
+
+// A proxy may throw when it is asked.
+function isError(value: unknown): value is Error {
+  try {
+    return value instanceof Error;
+  } catch {
+    return false;
+  }
 }

@@ -171,28 +171,27 @@ function positionOf(state: RunState): Position {
   if (typeof state !== 'object' || state === null) {
     throw invalidState(`expected a run's state, got ${describe(state)}`);
   }
-  const loopCount = (state.loopCount as RunState['loopCount'] | undefined)?.[state.phase] ?? 0;
-  const counters = {
-    stepCount: state.stepCount,
-    inFlight: state.inFlight,
-    [`loopCount.${state.phase}`]: loopCount,
-  };
-  for (const [name, count] of Object.entries(counters)) {
+  const { phase, stepCount, inFlight } = state;
+  const loops: unknown = state.loopCount;
+  if (typeof phase !== 'string') throw invalidState(`phase must be the name of one, got ${describe(phase)}`);
+  if (typeof loops !== 'object' || loops === null) {
+    throw invalidState(`loopCount must be an object, got ${describe(loops)}`);
+  }
+  const loopCount = Object.hasOwn(loops, phase) ? ((loops as RunState['loopCount'])[phase] ?? 0) : 0;
+  const counters = [
+    ['stepCount', stepCount],
+    ['inFlight', inFlight],
+    [`loopCount.${phase}`, loopCount],
+  ] as const;
+  for (const [name, count] of counters) {
     if (!Number.isSafeInteger(count) || count < 0) {
       throw invalidState(`${name} must be a whole number of 0 or more, got ${describe(count)}`);
     }
   }
-  if (state.finished && !isTerminal(state.phase)) {
-    throw invalidState(`it is finished, and its phase ${state.phase} is not terminal`);
+  if (state.finished && !isTerminal(phase)) {
+    throw invalidState(`it is finished, and its phase ${phase} is not terminal`);
   }
-  return {
-    phase: state.phase,
-    stepCount: state.stepCount,
-    pending: state.inFlight,
-    childPending: 0,
-    loopCount,
-    pendingLoops: 0,
-  };
+  return { phase, stepCount, pending: inFlight, childPending: 0, loopCount, pendingLoops: 0 };
 }
 
 function invalidState(why: string): PhasegateError {

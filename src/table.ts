@@ -9,7 +9,7 @@ import {
   type Transition,
 } from './phases.ts';
 
-const NONE: readonly Phase[] = [];
+const NONE: readonly Phase[] = Object.freeze([]);
 
 /**
  * The phases and the legal transitions between them. A table never changes: an edit makes another, so that a live
@@ -23,7 +23,7 @@ export class Table {
   #paths: ReadonlyMap<Phase, readonly Phase[]> | undefined;
 
   private constructor(phases: readonly Phase[], targets: ReadonlyMap<Phase, readonly Phase[]>) {
-    this.phases = phases;
+    this.phases = Object.freeze(phases);
     this.#targets = targets;
   }
 
@@ -52,8 +52,8 @@ export class Table {
 
   /** The legal transitions, in the order in which their phases are declared. */
   get transitions(): readonly Transition[] {
-    this.#transitions ??= this.phases.flatMap((from) =>
-      this.targetsOf(from).map((to) => [from, to] as const),
+    this.#transitions ??= Object.freeze(
+      this.phases.flatMap((from) => this.targetsOf(from).map((to) => Object.freeze([from, to] as const))),
     );
     return this.#transitions;
   }
@@ -112,9 +112,9 @@ export class Table {
     for (const [phase, hops] of distance) {
       const next = this.targetsOf(phase).find((target) => distance.get(target) === hops - 1);
       const rest = next === undefined ? undefined : paths.get(next);
-      paths.set(phase, rest === undefined ? [phase] : [phase, ...rest]);
+      paths.set(phase, Object.freeze(rest === undefined ? [phase] : [phase, ...rest]));
     }
-    return paths.set('ACTING', ['ACTING', 'ACTING']);
+    return paths.set('ACTING', Object.freeze(['ACTING', 'ACTING']));
   }
 }
 
@@ -122,7 +122,7 @@ export class Table {
 export const DEFAULT_TABLE: Table = Table.of([], DEFAULT_TRANSITIONS);
 
 function inOrder(phases: readonly Phase[], members: ReadonlySet<Phase>): readonly Phase[] {
-  return phases.filter((phase) => members.has(phase));
+  return Object.freeze(phases.filter((phase) => members.has(phase)));
 }
 
 function checkEdge(known: ReadonlyMap<Phase, unknown>, from: Phase, to: Phase): void {

@@ -7,7 +7,7 @@ import {
   type Run,
   type RunOptions,
 } from '../../src/index.ts';
-import { flush, gate, outcomeOf, refusalOf, watch } from './helpers.ts';
+import { collectGarbage, flush, gate, macrotask, outcomeOf, refusalOf, watch } from './helpers.ts';
 
 function enforce(maxSteps = 50, maxLoopsPerPhase = 3): Enforcement {
   return createEnforcement({ supervisor: createSupervisor({ maxSteps, maxLoopsPerPhase }) });
@@ -330,6 +330,22 @@ describe('SPEC §10.4: the end of a run ends its children first', () => {
     child.abort('stop');
     expect([root.state.finished, sibling.state.finished]).toEqual([false, false]);
     expect(await sibling.callTool('search', {}, () => 'found')).toBe('found');
+  });
+
+  test('a run holds on to no child that has ended', async () => {
+    const enforcement = enforce();
+    const root = enforcement.beginRun();
+    const parent = await root.beforeCall('delegate');
+    const ended = Array.from({ length: 20 }, (_, i) => {
+      const child = enforcement.beginRun({ parent });
+      if (i % 2 === 0) child.finish();
+      else child.abort('stop');
+      return new WeakRef(child);
+    });
+    await macrotask();
+    collectGarbage();
+    expect(ended.filter((child) => child.deref() !== undefined)).toEqual([]);
+    expect(root.state.finished).toBe(false);
   });
 
   test('a child begun after the end, in a body that still runs, has ended before its agent could start', async () => {

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { type Phase, type RunState, ToolExecutionBlocked } from '../../src/index.ts';
 
 // Kept from before any test puts fake timers in place.
@@ -62,6 +64,12 @@ export function gate<T = void>(): Gate<T> {
     fail = reject;
   });
   return { passed, open, fail };
+}
+
+/** Frees whatever no one holds on to any more; a `WeakRef` to it is then empty, from the next macrotask on. */
+export function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
 }
 
 /** A state as a run could be in it. */

@@ -1,8 +1,6 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, test, vi } from 'vitest';
 import { createEnforcement, createMonitor, createSupervisor } from '../../src/index.ts';
-import { macrotask, refusalOf } from './helpers.ts';
+import { collectGarbage, macrotask, refusalOf } from './helpers.ts';
 
 // Much work in one test, and no deadline of its own: a busy machine is no fault.
 vi.setConfig({ testTimeout: 60_000 });
@@ -178,8 +176,3 @@ describe('run.log is bounded', () => {
     expect(run.log).toHaveLength(10);
   });
 });
-
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
-}

@@ -440,6 +440,7 @@ describe('How a run is begun', () => {
     ['an id that is no text', { id: 5 as never }],
     ['a signal that is none', { signal: {} as never }],
     ['a signal that is null', { signal: null as never }],
+    ['a signal that can only be listened to', { signal: { aborted: false, addEventListener() {} } as never }],
     ['a controller in place of its signal', { signal: new AbortController() as never }],
     ['a budget that is neither', { budget: 'none' as never }],
     ['a timeout of NaN', { timeoutMs: Number.NaN }],
