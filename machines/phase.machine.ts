@@ -25,15 +25,13 @@ export const phaseMachine = phaseSetup.createMachine({
     inFlight: 0,
     reason: null,
   },
-  on: {
-    'run.finish': { target: '.ANSWERING' },
-    'run.abort': { target: '.ANSWERING', actions: 'keepReason' },
-  },
   states: {
     IDLE: {
       description: 'The run has begun and nothing has happened yet.',
       on: {
         'propose.PLANNING': [{ target: 'PLANNING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
+        'run.finish': [{ target: 'ANSWERING' }],
+        'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
       },
     },
     PLANNING: {
@@ -44,6 +42,8 @@ export const phaseMachine = phaseSetup.createMachine({
         'call.start': [
           { target: 'ACTING', guard: 'withinStepBudget', actions: ['resetLoopCount', 'admitCall'] },
         ],
+        'run.finish': [{ target: 'ANSWERING' }],
+        'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
       },
     },
     ACTING: {
@@ -71,6 +71,8 @@ export const phaseMachine = phaseSetup.createMachine({
           { guard: 'callInFlight', actions: ['endCall', 'countStep'] },
         ],
         'call.fail': [{ guard: 'callInFlight', actions: 'endCall' }],
+        'run.finish': [{ target: 'ANSWERING' }],
+        'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
       },
     },
     OBSERVING: {
@@ -78,6 +80,8 @@ export const phaseMachine = phaseSetup.createMachine({
       on: {
         'propose.PLANNING': [{ target: 'PLANNING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
         'propose.ANSWERING': [{ target: 'ANSWERING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
+        'run.finish': [{ target: 'ANSWERING' }],
+        'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
       },
     },
     ANSWERING: {

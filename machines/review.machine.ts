@@ -27,15 +27,13 @@ export const reviewMachine = phaseSetup.createMachine({
     inFlight: 0,
     reason: null,
   },
-  on: {
-    'run.finish': { target: '.ANSWERING' },
-    'run.abort': { target: '.ANSWERING', actions: 'keepReason' },
-  },
   states: {
     IDLE: {
       description: 'The run has begun and nothing has happened yet.',
       on: {
         'propose.PLANNING': [{ target: 'PLANNING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
+        'run.finish': [{ target: 'ANSWERING' }],
+        'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
       },
     },
     PLANNING: {
@@ -46,6 +44,8 @@ export const reviewMachine = phaseSetup.createMachine({
         'call.start': [
           { target: 'ACTING', guard: 'withinStepBudget', actions: ['resetLoopCount', 'admitCall'] },
         ],
+        'run.finish': [{ target: 'ANSWERING' }],
+        'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
       },
     },
     ACTING: {
@@ -73,6 +73,8 @@ export const reviewMachine = phaseSetup.createMachine({
           { guard: 'callInFlight', actions: ['endCall', 'countStep'] },
         ],
         'call.fail': [{ guard: 'callInFlight', actions: 'endCall' }],
+        'run.finish': [{ target: 'ANSWERING' }],
+        'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
       },
     },
     OBSERVING: {
@@ -80,6 +82,8 @@ export const reviewMachine = phaseSetup.createMachine({
       on: {
         'propose.ANSWERING': [{ target: 'ANSWERING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
         'propose.REVIEWING': [{ target: 'REVIEWING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
+        'run.finish': [{ target: 'ANSWERING' }],
+        'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
       },
     },
     ANSWERING: { description: 'The run has ended: the agent answered, threw or was aborted.', type: 'final' },
@@ -88,6 +92,8 @@ export const reviewMachine = phaseSetup.createMachine({
     REVIEWING: {
       on: {
         'propose.PLANNING': [{ target: 'PLANNING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
+        'run.finish': [{ target: 'ANSWERING' }],
+        'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
       },
     },
   },

@@ -17,10 +17,6 @@ export const strictMachine = phaseSetup.createMachine({
     inFlight: 0,
     reason: null,
   },
-  on: {
-    'run.finish': { target: '.ANSWERING' },
-    'run.abort': { target: '.ANSWERING', actions: 'keepReason' },
-  },
   states: {
     IDLE: {
       description: 'The run has begun and nothing has happened yet.',
@@ -28,6 +24,8 @@ export const strictMachine = phaseSetup.createMachine({
         'propose.PLANNING': [{ target: 'PLANNING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
         'run.exhaust': [{ target: 'EXHAUSTED', guard: 'stepBudgetSpent', actions: 'keepReason' }],
         'run.reject': [{ target: 'REJECTED', actions: 'keepReason' }],
+        'run.finish': [{ target: 'ANSWERING' }],
+        'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
       },
     },
     PLANNING: {
@@ -40,6 +38,8 @@ export const strictMachine = phaseSetup.createMachine({
         ],
         'run.exhaust': [{ target: 'EXHAUSTED', guard: 'stepBudgetSpent', actions: 'keepReason' }],
         'run.reject': [{ target: 'REJECTED', actions: 'keepReason' }],
+        'run.finish': [{ target: 'ANSWERING' }],
+        'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
       },
     },
     ACTING: {
@@ -77,6 +77,8 @@ export const strictMachine = phaseSetup.createMachine({
           },
         ],
         'run.reject': [{ guard: 'callInFlight' }, { target: 'REJECTED', actions: 'keepReason' }],
+        'run.finish': [{ target: 'ANSWERING' }],
+        'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
       },
     },
     OBSERVING: {
@@ -86,6 +88,8 @@ export const strictMachine = phaseSetup.createMachine({
         'propose.ANSWERING': [{ target: 'ANSWERING', guard: 'withinStepBudget', actions: 'resetLoopCount' }],
         'run.exhaust': [{ target: 'EXHAUSTED', guard: 'stepBudgetSpent', actions: 'keepReason' }],
         'run.reject': [{ target: 'REJECTED', actions: 'keepReason' }],
+        'run.finish': [{ target: 'ANSWERING' }],
+        'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
       },
     },
     ANSWERING: { description: 'The run has ended: the agent answered, threw or was aborted.', type: 'final' },

@@ -105,6 +105,10 @@ export class SupervisedCall implements Call, Recorded, Frame {
     return typeof this.#id === 'string' ? this.#id : `call-${this.#id}`;
   }
 
+  get live(): boolean {
+    return this.status === 'in-flight';
+  }
+
   get parentCall(): SupervisedCall | null {
     return this.run.parentCall;
   }

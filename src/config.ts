@@ -75,7 +75,13 @@ function budget(description: string, fallback: number) {
     { error: ({ input }) => `must be a whole number of 0 or more, got ${describe(input)}` },
   );
   return z.optional(
-    schema.register(z.globalRegistry, { type: 'integer', minimum: 0, default: fallback, description }),
+    schema.register(z.globalRegistry, {
+      type: 'integer',
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      default: fallback,
+      description,
+    }),
   );
 }
 

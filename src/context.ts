@@ -11,7 +11,9 @@ export interface Frame {
   readonly run: SupervisedRun;
   /** The call in whose body its run was begun. */
   readonly parentCall: SupervisedCall | null;
-  /** What it is itself inside of, while its code runs. */
+  /** Whether its code may still run: the call is in flight, the run has not ended. */
+  readonly live: boolean;
+  /** What it is itself inside of. */
   outer: Frame | undefined;
 }
 
@@ -25,7 +27,10 @@ const storage: AsyncLocalStorage<Frame> | undefined = hooks && new hooks.AsyncLo
 /** Runs a function inside a call's body, or inside a run. */
 export function runInside<T>(frame: Frame, fn: () => T): T {
   if (storage === undefined) return fn();
-  frame.outer = storage.getStore();
+  // Past what has ended, or work that goes on from call to call would hold on to all of them.
+  let outer = storage.getStore();
+  while (outer !== undefined && !outer.live && outer.outer !== undefined) outer = outer.outer;
+  frame.outer = outer;
   return storage.run(frame, fn);
 }
 

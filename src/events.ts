@@ -98,25 +98,26 @@ export type Listener = (event: PhasegateEvent) => unknown;
 /** Hands events to listeners, and shields the runs from what those do. */
 export class Emitter {
   // Replaced at every change, so that an event goes to those who listened when it happened.
-  #listeners: readonly Listener[] = [];
+  #subscriptions: readonly Subscription[] = [];
 
   /** Whether anyone listens: an event need not be made when no one does. */
   get observed(): boolean {
-    return this.#listeners.length > 0;
+    return this.#subscriptions.length > 0;
   }
 
   /** @returns A function that ends the subscription. */
   on(listener: Listener): () => void {
-    // Wrapped, so that one function subscribed twice is two subscriptions.
-    const subscription: Listener = (event) => listener(event);
-    this.#listeners = [...this.#listeners, subscription];
+    const subscription: Subscription = { listener, ended: false };
+    this.#subscriptions = [...this.#subscriptions, subscription];
     return () => {
-      this.#listeners = this.#listeners.filter((other) => other !== subscription);
+      subscription.ended = true;
+      this.#subscriptions = this.#subscriptions.filter((other) => other !== subscription);
     };
   }
 
   emit(event: PhasegateEvent): void {
-    for (const listener of this.#listeners) {
+    for (const { listener, ended } of this.#subscriptions) {
+      if (ended) continue;
       try {
         const result = listener(event) as PromiseLike<unknown> | null | undefined;
         if (typeof result?.then === 'function') Promise.resolve(result).catch(ignore);
@@ -125,6 +126,11 @@ export class Emitter {
       }
     }
   }
+}
+
+interface Subscription {
+  readonly listener: Listener;
+  ended: boolean;
 }
 
 function ignore(): void {}

@@ -45,7 +45,7 @@ export type {
 } from './events.ts';
 export { loadConfig } from './load-config.ts';
 export type { LogEntry } from './log.ts';
-export type { PhaseContext, PhaseEvent, PhaseMachine } from './machine.ts';
+export { type PhaseContext, type PhaseEvent, type PhaseMachine, phaseSetup } from './machine.ts';
 export {
   type Check,
   type CheckAnswer,

@@ -130,10 +130,6 @@ export function phaseMachineConfig(rules: Rules): MachineConfig {
       inFlight: 0,
       reason: null,
     },
-    on: {
-      'run.finish': { target: '.ANSWERING' },
-      'run.abort': { target: '.ANSWERING', actions: 'keepReason' },
-    },
     states: Object.fromEntries(table.phases.map((phase) => [phase, stateConfig(phase, rules)])),
   };
 }
@@ -199,7 +195,8 @@ function calls(phase: Phase, { table, onToolError }: Rules): TransitionsConfig {
   } as TransitionsConfig;
 }
 
-// Nothing leads into EXHAUSTED and REJECTED unless the rules say so (SPEC §6.5).
+// Ends are events of the live phases, not of the machine: XState takes those of the machine in a final state too. Nothing
+// leads into EXHAUSTED and REJECTED unless the rules say so (SPEC §6.5).
 function ends(phase: Phase, { onBudgetExhausted, onRejected }: Rules): TransitionsConfig {
   const inFlight = phase === 'ACTING' ? [{ guard: 'callInFlight' }] : [];
   const exhausted = { target: 'EXHAUSTED', guard: 'stepBudgetSpent', actions: 'keepReason' };
@@ -215,5 +212,7 @@ function ends(phase: Phase, { onBudgetExhausted, onRejected }: Rules): Transitio
     ...(onRejected === 'terminate' && {
       'run.reject': [...inFlight, { target: 'REJECTED', actions: 'keepReason' }],
     }),
+    'run.finish': [{ target: 'ANSWERING' }],
+    'run.abort': [{ target: 'ANSWERING', actions: 'keepReason' }],
   } as TransitionsConfig;
 }

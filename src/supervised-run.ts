@@ -111,6 +111,10 @@ export class SupervisedRun implements Run, Position, Frame {
     return this;
   }
 
+  get live(): boolean {
+    return !this.#finished;
+  }
+
   get parent(): SupervisedRun | null {
     return this.parentCall?.run ?? null;
   }
@@ -145,7 +149,7 @@ export class SupervisedRun implements Run, Position, Frame {
   propose(target: Phase): Decision {
     const from = this.phase;
     const code = refuseProposal(this.#rules.table, this.#rules, this, target);
-    const answer = decision(this.#rules, this.state, this, code, [from, target]);
+    const answer = decision(this.#rules, this.state, this, code, Object.freeze([from, target]));
     if (answer.allowed) {
       // A run that enters a terminal phase has ended when its listeners hear of it.
       if (isTerminal(target)) {
@@ -238,7 +242,7 @@ export class SupervisedRun implements Run, Position, Frame {
     const call = answer instanceof Promise ? await answer : answer;
     if (call instanceof ToolExecutionBlocked) throw call;
     // Between its admission and this line the run may have ended, and then no body starts (SPEC §9).
-    if (this.#finished) throw this.#takeBack(call);
+    if (this.#finished) throw this.#takeBack(call, true);
     try {
       const result = await runInside(call, () => body(call));
       this.#endCall(call, true, undefined);
@@ -246,8 +250,6 @@ export class SupervisedRun implements Run, Position, Frame {
     } catch (error) {
       this.#endCall(call, false, error);
       throw error;
-    } finally {
-      call.outer = undefined;
     }
   }
 
@@ -475,9 +477,9 @@ export class SupervisedRun implements Run, Position, Frame {
     for (let run = this.#budgetParent; run !== null; run = run.parent) run.childPending += 1;
   }
 
-  #giveBack(call: SupervisedCall): void {
+  #giveBack(call: SupervisedCall, loops = call.selfLoop): void {
     this.pending -= 1;
-    if (call.selfLoop) this.pendingLoops -= 1;
+    if (loops) this.pendingLoops -= 1;
     this.#active.remove(call);
     for (let run = this.#budgetParent; run !== null; run = run.parent) run.childPending -= 1;
   }
@@ -497,58 +499,55 @@ export class SupervisedRun implements Run, Position, Frame {
       const message = refusalMessage('action-unreachable', this.#rules.table, this.#rules, this);
       return this.#refuse(call, 'action-unreachable', message, 'dfa', null);
     }
-    for (let hop = 1; hop < path.length; hop++) {
-      this.#enter(path[hop] as Phase);
-      // A listener may have ended the run at this hop, and then the call was refused with it.
-      if (call.status !== 'reserved') return this.#again(call);
-    }
+    // All hops are taken before anyone hears of the first: a listener may call a tool in turn.
+    const from = this.phase;
+    this.#move('ACTING', path === SELF_LOOP);
     if (call.selfLoop) this.pendingLoops -= 1;
     call.status = 'in-flight';
     this.#inFlight += 1;
     call.path = path;
     this.#recordCall(call);
-    if (events.observed) {
-      events.emit({
-        type: 'call.started',
-        time: call.time,
-        run: this.id,
-        call: call.id,
-        tool: call.tool,
-        parent: call.parent?.id ?? null,
-        args: call.args,
-      });
-    }
+    const told = !events.observed || this.#tellOfStart(call, from, path);
     call.args = undefined;
     // A listener may have ended the run just now.
-    return this.#finished ? this.#takeBack(call) : call;
+    return this.#finished ? this.#takeBack(call, told) : call;
   }
 
-  /** The refusal that a call was given already. */
-  #again({ tool, id, blocked }: SupervisedCall): ToolExecutionBlocked {
-    const { code, message, stage } = blocked ?? {
-      code: 'run-completed',
-      message: this.#endedMessage(tool),
-      stage: 'enforcement',
-    };
-    const { phase, stepCount } = this;
-    return new ToolExecutionBlocked(message, {
-      tool,
-      callId: id,
-      runId: this.id,
-      stage,
-      code,
-      result: null,
-      phase,
-      stepCount,
+  /** @returns Whether all was told: nothing starts any more once the run has ended. */
+  #tellOfStart(call: SupervisedCall, start: Phase, path: readonly Phase[]): boolean {
+    const { events } = this.host;
+    let from = start;
+    for (let hop = 1; hop < path.length; hop++) {
+      const phase = path[hop] as Phase;
+      events.emit({ type: 'phase.entered', time: call.time, run: this.id, from, phase });
+      if (this.#finished) return false;
+      from = phase;
+    }
+    events.emit({
+      type: 'call.started',
+      time: call.time,
+      run: this.id,
+      call: call.id,
+      tool: call.tool,
+      parent: call.parent?.id ?? null,
+      args: call.args,
     });
+    return true;
   }
 
   /** Refuses a call that was admitted, and whose body has not started when the run ended. */
-  #takeBack(call: SupervisedCall): ToolExecutionBlocked {
+  #takeBack(call: SupervisedCall, told: boolean): ToolExecutionBlocked {
     const message = this.#endedMessage(call.tool);
     const blocked = this.#blocked(call, 'run-completed', message, 'enforcement', null);
     call.blocked = { code: blocked.code, message, stage: blocked.stage };
-    this.#endCall(call, false, blocked);
+    if (told) {
+      this.#endCall(call, false, blocked);
+      return blocked;
+    }
+    this.#inFlight -= 1;
+    this.#giveBack(call, false);
+    call.status = 'refused';
+    this.#tellOfRefusal(call, blocked);
     return blocked;
   }
 
@@ -587,11 +586,17 @@ export class SupervisedRun implements Run, Position, Frame {
 
   #enter(phase: Phase): void {
     const from = this.phase;
-    this.loopCount = phase === from ? this.loopCount + 1 : 0;
-    this.phase = phase;
-    this.#loopPhase = phase;
+    this.#move(phase, phase === from);
     const { events } = this.host;
     if (events.observed) events.emit({ type: 'phase.entered', time: Date.now(), run: this.id, from, phase });
+  }
+
+  /** A phase that is left forgets its loops (SPEC §2.2); a call that joins others in ACTING is none. */
+  #move(phase: Phase, loops: boolean): void {
+    if (loops) this.loopCount += 1;
+    else if (phase !== this.phase) this.loopCount = 0;
+    this.phase = phase;
+    this.#loopPhase = phase;
   }
 
   // —— Refusals ——
@@ -616,25 +621,28 @@ export class SupervisedRun implements Run, Position, Frame {
     const blocked = this.#blocked(call, code, message, stage, result);
     call.status = 'refused';
     call.blocked = { code, message, stage };
-    const { events } = this.host;
-    if (events.observed) {
-      events.emit({
-        type: 'call.refused',
-        time: Date.now(),
-        run: this.id,
-        call: call.id,
-        tool: call.tool,
-        parent: call.parent?.id ?? null,
-        args: call.args,
-        code,
-        message,
-        stage,
-      });
-    }
+    this.#tellOfRefusal(call, blocked);
     call.args = undefined;
     if (endsIn !== undefined) this.#end(endsIn, { reason: message });
     this.#recordCall(call);
     return blocked;
+  }
+
+  #tellOfRefusal(call: SupervisedCall, { code, message, stage }: ToolExecutionBlocked): void {
+    const { events } = this.host;
+    if (!events.observed) return;
+    events.emit({
+      type: 'call.refused',
+      time: Date.now(),
+      run: this.id,
+      call: call.id,
+      tool: call.tool,
+      parent: call.parent?.id ?? null,
+      args: call.args,
+      code,
+      message,
+      stage,
+    });
   }
 
   #blocked(
@@ -774,10 +782,12 @@ function ownCall(name: string, call: Call | null): SupervisedCall | null {
 }
 
 function isSignal(value: unknown): value is AbortSignal {
-  return (
-    typeof (value as AbortSignal | null)?.addEventListener === 'function' && 'aborted' in (value as object)
-  );
+  if (typeof value !== 'object' || value === null) return false;
+  const { aborted, addEventListener, removeEventListener } = value as AbortSignal;
+  return [typeof aborted, typeof addEventListener, typeof removeEventListener].join() === SIGNAL;
 }
+
+const SIGNAL = 'boolean,function,function';
 
 /** What a monitor answered, as far as it can be trusted. */
 type Answer =

@@ -9,7 +9,7 @@ type Loose = any;
 function edited(rules: Rules, edit: (states: Loose) => void): PhaseMachine {
   const config = structuredClone(phaseMachineConfig(rules)) as Config;
   edit(config.states);
-  return phaseSetup.createMachine(config);
+  return phaseSetup.createMachine(config) as unknown as PhaseMachine;
 }
 
 function withGuard(
@@ -18,13 +18,15 @@ function withGuard(
   holds: (context: Loose, params: Loose) => boolean,
 ): PhaseMachine {
   const guards = { [guard]: ({ context }: Loose, params: Loose) => holds(context, params) };
-  return phaseSetup.createMachine(phaseMachineConfig(rules)).provide({ guards } as Loose) as PhaseMachine;
+  return phaseSetup
+    .createMachine(phaseMachineConfig(rules))
+    .provide({ guards } as Loose) as unknown as PhaseMachine;
 }
 
 function withoutAction(rules: Rules, action: string): PhaseMachine {
   return phaseSetup
     .createMachine(phaseMachineConfig(rules))
-    .provide({ actions: { [action]: () => {} } } as Loose) as PhaseMachine;
+    .provide({ actions: { [action]: () => {} } } as Loose) as unknown as PhaseMachine;
 }
 
 const OPEN_EDGE = { guard: 'withinStepBudget', actions: 'resetLoopCount' };

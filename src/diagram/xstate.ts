@@ -6,12 +6,12 @@ export type PhaseMachineConfig = ReturnType<typeof phaseMachineConfig>;
 
 /**
  * The config of a supervisor's machine, as plain data: states, transitions, the names of guards and actions, and the
- * counters at their start. What the names stand for is in `supervisor.machine.implementations`.
+ * counters at their start. What the names stand for is in `phaseSetup`.
  *
  * A budget without limit is `Infinity` in it, which JSON does not have: to write it, take {@link toXStateJson}.
  *
  * @example
- * const machine = createMachine(toXStateConfig(supervisor), supervisor.machine.implementations);
+ * const machine = phaseSetup.createMachine(toXStateConfig(supervisor));
  */
 export function toXStateConfig(supervisor: Supervisor): PhaseMachineConfig {
   return phaseMachineConfig(supervisor.rules);

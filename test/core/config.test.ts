@@ -323,6 +323,7 @@ describe('The JSON Schema', () => {
     readonly minItems?: number;
     readonly maxItems?: number;
     readonly minimum?: number;
+    readonly maximum?: number;
     readonly pattern?: string;
     readonly enum?: readonly unknown[];
     readonly description?: string;
@@ -330,7 +331,7 @@ describe('The JSON Schema', () => {
   };
   const schema = configJsonSchema() as Schema & { readonly $schema: string; readonly title: string };
   const KNOWN = new Set(
-    '$schema title type properties additionalProperties items prefixItems minItems maxItems minimum pattern enum description default'.split(
+    '$schema title type properties additionalProperties items prefixItems minItems maxItems minimum maximum pattern enum description default'.split(
       ' ',
     ),
   );
@@ -363,8 +364,10 @@ describe('The JSON Schema', () => {
         return (
           typeof value === 'string' && (rule.pattern === undefined || new RegExp(rule.pattern).test(value))
         );
-      case 'integer':
-        return Number.isInteger(value) && (value as number) >= (rule.minimum ?? Number.NEGATIVE_INFINITY);
+      case 'integer': {
+        const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = rule;
+        return typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum;
+      }
       default:
         throw new Error(`the test knows no type ${rule.type}`);
     }
@@ -410,6 +413,8 @@ describe('The JSON Schema', () => {
     [false, { agentProfile: { resourceBudget: { maxSteps: -1 } } }],
     [false, { agentProfile: { resourceBudget: { maxSteps: 1.5 } } }],
     [false, { agentProfile: { resourceBudget: { maxSteps: '1' } } }],
+    [false, { agentProfile: { resourceBudget: { maxSteps: 2 ** 53 } } }],
+    [true, { agentProfile: { resourceBudget: { maxSteps: 2 ** 53 - 1 } } }],
     [false, { agentProfile: null }],
     [false, { enabledChecks: 'dfa' }],
     [false, { enabledChecks: [1] }],

@@ -133,6 +133,9 @@ describe('SPEC §9: a listener that ends the run from inside an event', () => {
         const after = types.slice(types.lastIndexOf('run.ended') + 1);
         expect(after).not.toContain('phase.entered');
         expect(after).not.toContain('call.started');
+        // A recording of it can be read: the call was refused, or it started and ended.
+        const told = types.filter((type) => type.startsWith('call.'));
+        expect([['call.refused'], ['call.started', 'call.ended']]).toContainEqual(told);
       });
     });
 
@@ -210,11 +213,17 @@ describe('SPEC §9: a listener that calls a tool from inside an event', () => {
         const enforcement = createEnforcement({ supervisor, parallel });
         const run = enforcement.beginRun();
         let more: Promise<string> | undefined;
+        const loops: unknown[] = [];
+        const body = (answer: string) => () => {
+          loops.push(run.state.loopCount);
+          return answer;
+        };
         once(enforcement, moment, () => {
-          more = run.callTool('more', {}, () => 'more', { parent: null });
+          more = run.callTool('more', {}, body('more'), { parent: null });
         });
-        expect(await run.callTool('search', {}, () => 'found')).toBe('found');
+        expect(await run.callTool('search', {}, body('found'))).toBe('found');
         expect(await more).toBe('more');
+        expect(loops).toEqual([{}, {}]);
         expect(run.state).toEqual({
           phase: 'OBSERVING',
           stepCount: 2,
@@ -225,6 +234,23 @@ describe('SPEC §9: a listener that calls a tool from inside an event', () => {
         });
       },
     );
+
+    test('and ends it at once: no phase is entered to which the table does not lead', async () => {
+      const enforcement = createEnforcement({ parallel: 'concurrent' });
+      const run = enforcement.beginRun();
+      const entered: string[] = [];
+      enforcement.on((event) => {
+        if (event.type === 'phase.entered') entered.push(`${event.from} > ${event.phase}`);
+      });
+      once(enforcement, moment, () => {
+        const call = run.admit('more', {}, { parent: null });
+        if (!(call instanceof Error || call instanceof Promise)) run.afterCall(call);
+      });
+      expect(await run.callTool('search', {}, () => run.state.phase)).toBe('ACTING');
+      const legal = enforcement.supervisor.transitions.map((edge) => edge.join(' > '));
+      expect(entered.filter((edge) => !legal.includes(edge))).toEqual([]);
+      expect(run.state).toMatchObject({ phase: 'OBSERVING', stepCount: 2, loopCount: {}, inFlight: 0 });
+    });
 
     test('the step budget holds', async () => {
       const supervisor = createSupervisor({ maxSteps: 1 });

@@ -130,6 +130,21 @@ describe('SPEC, Words: a call made from inside the body of another call of the s
     expect(other.state).toMatchObject({ stepCount: 1, loopCount: {} });
   });
 
+  test('also where the call between the two has ended, and left work behind', async () => {
+    const enforcement = createEnforcement();
+    const [run, other] = [enforcement.beginRun(), enforcement.beginRun()];
+    const outer = run.callTool('outer', {}, async () => {
+      let leftBehind: Promise<string> | undefined;
+      await other.callTool('between', {}, () => {
+        leftBehind = flush().then(() => run.callTool('inner', {}, () => 'ran'));
+      });
+      return leftBehind;
+    });
+    for (let i = 0; i < 5; i++) await flush();
+    expect(await outcomeOf(outer)).toEqual({ status: 'fulfilled', value: 'ran' });
+    expect(run.log).toMatchObject([{ tool: 'outer' }, { tool: 'inner', parent: 'call-1' }]);
+  });
+
   test('also where the call between the two is of another enforcement', async () => {
     const [mine, theirs] = [createEnforcement(), createEnforcement()];
     const inner = mine.tool('inner', () => 'ran');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createMachine, getInitialSnapshot, getNextSnapshot } from 'xstate';
+import { getInitialSnapshot, getNextSnapshot } from 'xstate';
 import { toXStateConfig, toXStateJson } from '../../src/diagram/index.ts';
 import { createSupervisor, type PhaseEvent, type Supervisor } from '../../src/index.ts';
 import { type PhaseMachine, phaseSetup } from '../../src/machine.ts';
@@ -69,7 +69,7 @@ describe('toXStateJson', { timeout: 60_000 }, () => {
 describe('toXStateConfig', () => {
   test('makes the machine with the implementations of the supervisor’s own', () => {
     const supervisor = createSupervisor({ maxSteps: 1 });
-    const machine = createMachine(toXStateConfig(supervisor), supervisor.machine.implementations);
+    const machine = phaseSetup.createMachine(toXStateConfig(supervisor)) as unknown as PhaseMachine;
     const send = (types: readonly string[]) =>
       types.reduce(
         (snapshot, type) => getNextSnapshot(machine, snapshot, { type } as PhaseEvent),
