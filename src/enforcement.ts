@@ -99,6 +99,9 @@ export interface Enforcement {
  * await enforcement.withRun(() => agent({ tools: { search } }));
  */
 export function createEnforcement(options: EnforcementOptions = {}): Enforcement {
+  if (typeof options !== 'object' || options === null) {
+    throw invalidArgument('The options of an enforcement', 'an object', options);
+  }
   const { config, waitTimeoutMs = 300_000, logLimit = 1000 } = options;
   if (config !== undefined && options.monitor !== undefined) {
     throw invalidArgument('config', 'absent where a monitor is given (give it to createMonitor)', config);

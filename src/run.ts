@@ -56,6 +56,9 @@ export interface Run {
    * {@link afterCall} or {@link failCall}.
    *
    * @param args What the tool is called with; monitor checks and listeners see it, nothing keeps it.
+   * A run that ends between the admission and your next line cannot be seen from here: look at `call.signal` before the
+   * body starts. `callTool` does.
+   *
    * @throws {ToolExecutionBlocked} (rejects) when the call is refused. A call of a run that ends while it waits is refused.
    * @throws {PhasegateError} (rejects) `invalid-argument`.
    * @example

@@ -77,6 +77,8 @@ export class SupervisedRun implements Run, Position, Frame {
   #onAbort: ((error: unknown) => void) | undefined;
 
   constructor(host: RunHost, rules: Rules, options: RunOptions) {
+    if (typeof options !== 'object' || options === null)
+      throw invalidArgument('The options of a run', 'an object', options);
     const { id, timeoutMs = Number.POSITIVE_INFINITY, signal, budget = 'shared', maxDepth } = options;
     if (id !== undefined && typeof id !== 'string') throw invalidArgument('id', 'a string', id);
     if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', 'an AbortSignal', signal);

@@ -520,3 +520,12 @@ function circle(): object {
   value.self = value;
   return value;
 }
+
+test('options that are no object are a clear error', () => {
+  for (const options of [null, 'options', 5]) {
+    const wrong = expect.objectContaining({ code: 'invalid-argument' });
+    expect(() => createEnforcement(options as never)).toThrow(wrong);
+    expect(() => createEnforcement().beginRun(options as never)).toThrow(wrong);
+    expect(() => createSupervisor(options as never)).toThrow(wrong);
+  }
+});
