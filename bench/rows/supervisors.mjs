@@ -1,5 +1,7 @@
 // @ts-check
 import { createSupervisor, DEFAULT_TRANSITIONS } from 'phasegate';
+import { generatePaths } from 'phasegate/paths';
+import { verify } from 'phasegate/verify';
 
 const PHASES = Array.from({ length: 193 }, (_, i) => `PHASE_${i}`);
 
@@ -25,6 +27,12 @@ export function supervisorTasks() {
     task('build one of 200 phases and its XState machine', () => void createSupervisor(large).machine),
     task('add and remove a transition, and decide after each', () => edit(small)),
     task('add and remove one among 200 phases, and decide after each', () => edit(edited)),
+    task('verify the default table', () => void verify(small)),
+    task('verify 200 phases and nearly 600 transitions', () => void verify(edited)),
+    task(
+      'generate the paths for every guard of the default table',
+      () => void generatePaths(small, { cover: 'guards' }),
+    ),
   ];
 }
 
