@@ -3,6 +3,8 @@ import { pathToFileURL } from 'node:url';
 import type { Config } from '../config.ts';
 import { PhasegateError } from '../errors.ts';
 import { FORMATS, type TraceFormat } from '../replay/index.ts';
+import { type Io, paintOn } from './io.ts';
+import { printable } from './text.ts';
 
 /** The configuration of a file, or none, with the budgets that were given besides. */
 export async function configFrom(options: {
@@ -18,6 +20,21 @@ export async function configFrom(options: {
     maxLoopsPerPhase: options.maxLoops ?? budget?.maxLoopsPerPhase,
   };
   return { ...config, agentProfile: { ...config.agentProfile, resourceBudget } };
+}
+
+/**
+ * The configuration without the checks that a program brings: they are code, and a recording is replayed without it. Says so
+ * on standard error.
+ */
+export async function replayConfigFrom(options: Parameters<typeof configFrom>[0], io: Io): Promise<Config> {
+  const config = await configFrom(options);
+  const own = config.enabledChecks?.filter((name) => name !== 'dfa') ?? [];
+  if (own.length === 0) return config;
+  const names = own.map((name) => printable(JSON.stringify(name))).join(', ');
+  io.stderr.write(
+    `${paintOn(io.stderr, io.env)('yellow', 'note')}: enabledChecks names ${names}, which only your program has: replayed without\n`,
+  );
+  return { ...config, enabledChecks: config.enabledChecks?.filter((name) => name === 'dfa') };
 }
 
 /** The format of that name, or the module at that path; `undefined` for `auto`. */

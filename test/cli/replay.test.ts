@@ -266,3 +266,25 @@ describe('the files of phasegate replay', () => {
     }
   });
 });
+
+describe('a configuration that enables checks of a program', () => {
+  it('is replayed without them, which is said, and with all else', async () => {
+    folderWith({
+      'runs.jsonl': recording('one', 'a b'),
+      'own.yaml': 'enabledChecks: [dfa, no-mail]\nagentProfile: { resourceBudget: { maxSteps: 1 } }\n',
+    });
+    const { code, err, out } = await run(['replay', 'runs.jsonl', '--config', 'own.yaml', '--json']);
+    expect(code).toBe(1);
+    expect(err).toContain('note: enabledChecks names "no-mail", which only your program has');
+    expect(JSON.parse(out).verdict).toBe('step-budget');
+  });
+
+  it('enforces no budget where the dfa stage is off as well', async () => {
+    folderWith({
+      'runs.jsonl': recording('one', 'a b'),
+      'off.yaml': 'enabledChecks: [no-mail]\nagentProfile: { resourceBudget: { maxSteps: 1 } }\n',
+    });
+    expect((await run(['tune', 'runs.jsonl'])).code).toBe(0);
+    expect((await run(['replay', 'runs.jsonl', '--config', 'off.yaml'])).code).toBe(0);
+  });
+});

@@ -5,7 +5,7 @@ import { EXIT } from '../exit.ts';
 import { FaultPrinter } from '../faults.ts';
 import { findInputs } from '../inputs.ts';
 import { type Io, writeLine } from '../io.ts';
-import { configFrom, formatNamed } from '../options.ts';
+import { formatNamed, replayConfigFrom } from '../options.ts';
 import { Progress } from '../progress.ts';
 import { Summary } from './summary.ts';
 
@@ -15,7 +15,7 @@ import { Summary } from './summary.ts';
  * @returns The exit code.
  */
 export async function runReplay(names: readonly string[], flags: ReplayFlags, io: Io): Promise<number> {
-  const config = await configFrom(flags);
+  const config = await replayConfigFrom(flags, io);
   const { rules } = createEnforcement({ config }).supervisor;
   const enforced = config.enabledChecks?.includes('dfa') ?? true;
   const all = flags.all === true;

@@ -4,7 +4,7 @@ import { EXIT } from '../exit.ts';
 import { FaultPrinter } from '../faults.ts';
 import { findInputs } from '../inputs.ts';
 import { type Io, paintOn, widthOf, writeLine } from '../io.ts';
-import { configFrom, formatNamed } from '../options.ts';
+import { formatNamed, replayConfigFrom } from '../options.ts';
 import { Progress } from '../progress.ts';
 import { tuneText } from './text.ts';
 
@@ -14,7 +14,7 @@ import { tuneText } from './text.ts';
  * @returns The exit code: it asks no question that could be answered with `refused`.
  */
 export async function runTune(names: readonly string[], flags: TuneFlags, io: Io): Promise<number> {
-  const config = await configFrom(flags);
+  const config = await replayConfigFrom(flags, io);
   const format = await formatNamed(flags.format);
   const inputs = await findInputs(names, io);
   const progress = new Progress(io, inputs.bytes);
