@@ -23,16 +23,17 @@ export function addSupervisorOptions(command: Command): Command {
     .option('--remove <from:to>', 'try with one transition less; may be repeated', collectTransitions);
 }
 
-/** The supervisor of a configuration, with the edits that were asked for. */
+/** The supervisor of a configuration, with the edits that were asked for, and what its enforcement does with calls at once. */
 export async function supervisorFrom(
-  config: string | undefined,
+  file: string | undefined,
   flags: SupervisorFlags,
-): Promise<Supervisor> {
+): Promise<{ readonly supervisor: Supervisor; readonly parallel: 'serialize' | 'concurrent' }> {
   const { maxSteps, maxLoops } = flags;
-  const supervisor = createSupervisor(supervisorOptions(await configFrom({ config, maxSteps, maxLoops })));
+  const config = await configFrom({ config: file, maxSteps, maxLoops });
+  const supervisor = createSupervisor(supervisorOptions(config));
   for (const [from, to] of flags.remove ?? []) supervisor.removeTransition(from, to);
   for (const [from, to] of flags.add ?? []) supervisor.addTransition(from, to);
-  return supervisor;
+  return { supervisor, parallel: config.dfa?.parallel ?? 'serialize' };
 }
 
 /** A transition as it is written on the command line, `FROM:TO` or `FROM -> TO`, after those given before. */

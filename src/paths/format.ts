@@ -6,6 +6,12 @@ import type { PathSuite, TestStep } from './generate.ts';
 /** How paths can be written. */
 export type PathFormat = 'table' | 'json' | 'markdown' | 'vitest' | 'mermaid';
 
+/** What the paths were generated for. */
+export interface PathRules extends Rules {
+  /** @default 'serialize' */
+  readonly parallel?: 'serialize' | 'concurrent' | undefined;
+}
+
 /** The formats that there are, in order. */
 export const FORMAT_NAMES: readonly PathFormat[] = ['table', 'json', 'markdown', 'vitest', 'mermaid'];
 
@@ -20,7 +26,7 @@ export const FORMAT_NAMES: readonly PathFormat[] = ['table', 'json', 'markdown',
 export function formatPaths(
   suite: PathSuite,
   format: PathFormat,
-  rules: Rules,
+  rules: PathRules,
   enforcement?: string,
 ): string {
   switch (format) {
@@ -161,8 +167,16 @@ function cycleAt(steps: readonly TestStep[], from: number): readonly [length: nu
   return [1, 1];
 }
 
-function vitest({ cover, paths }: PathSuite, rules: Rules, enforcement: string | undefined): string {
-  const { table, maxSteps, maxLoopsPerPhase, onToolError, onBudgetExhausted, onRejected } = rules;
+function vitest({ cover, paths }: PathSuite, rules: PathRules, enforcement: string | undefined): string {
+  const {
+    table,
+    maxSteps,
+    maxLoopsPerPhase,
+    onToolError,
+    onBudgetExhausted,
+    onRejected,
+    parallel = 'serialize',
+  } = rules;
   const options = {
     maxSteps,
     maxLoopsPerPhase,
@@ -183,7 +197,7 @@ function vitest({ cover, paths }: PathSuite, rules: Rules, enforcement: string |
           "import { describe, test } from 'vitest';",
           '',
           `const supervisor = createSupervisor(${literal.replaceAll(`"${INFINITE}"`, 'Number.POSITIVE_INFINITY')});`,
-          'const enforcement = createEnforcement({ supervisor });',
+          `const enforcement = createEnforcement({ supervisor, parallel: '${parallel}' });`,
         ]
       : [
           "import { enforcementAdapter, testPath } from 'phasegate/paths';",

@@ -13,7 +13,7 @@
  */
 export type { PathStep, Place } from '../graph.ts';
 export { actorAdapter, enforcementAdapter } from './adapters.ts';
-export { formatPaths, type PathFormat } from './format.ts';
+export { formatPaths, type PathFormat, type PathRules } from './format.ts';
 export { generatePaths, type PathOptions, type PathSuite, type TestPath, type TestStep } from './generate.ts';
 export type { Cover, Uncovered } from './goals.ts';
 export { type Outcome, type PathAdapter, testPath, testPaths } from './run.ts';

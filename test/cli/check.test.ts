@@ -106,3 +106,18 @@ describe('phasegate paths', () => {
     expect(err).toContain(message);
   });
 });
+
+describe('calls at once, where the configuration lets them join', () => {
+  test('are in the paths, and use up the step budget of one visit to ACTING', async () => {
+    folderWith({ 'join.yaml': 'dfa: { parallel: concurrent }\n' });
+    const { out } = await run(['paths', 'join.yaml', '--format', 'json']);
+    const events = JSON.parse(out).paths.flatMap(({ steps }: { steps: { event: string }[] }) =>
+      steps.map(({ event }) => event),
+    );
+    expect(events).toContain('call.join');
+    const once = ['--remove', 'OBSERVING:PLANNING'];
+    const warning = 'The step budget of 50 can never be used up';
+    expect((await run(['check', ...once])).out).toContain(warning);
+    expect((await run(['check', 'join.yaml', ...once])).out).not.toContain(warning);
+  });
+});

@@ -153,3 +153,11 @@ test('what cannot be covered is refused by name', () => {
     "cover must be 'phases' or 'transitions' or 'pairs' or 'guards', got \"everything\"",
   );
 });
+
+test('with parallel: concurrent calls that join others are driven too', async () => {
+  const supervisor = createSupervisor({ maxSteps: 3 });
+  const { paths } = generatePaths(supervisor, { cover: 'pairs', parallel: 'concurrent' });
+  expect(paths.some(({ steps }) => steps.some(({ event }) => event === 'call.join'))).toBe(true);
+  await testPaths(paths, enforcementAdapter(createEnforcement({ supervisor, parallel: 'concurrent' })));
+  await testPaths(paths, actorAdapter(supervisor.machine));
+});

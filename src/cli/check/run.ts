@@ -11,9 +11,9 @@ import { count, wrap } from '../text.ts';
  * @returns The exit code.
  */
 export async function runCheck(config: string | undefined, flags: CheckFlags, io: Io): Promise<number> {
-  const supervisor = await supervisorFrom(config, flags);
+  const { supervisor, parallel } = await supervisorFrom(config, flags);
   const { never, alwaysVia } = flags;
-  const verification = verify(supervisor, { never, alwaysVia });
+  const verification = verify(supervisor, { never, alwaysVia, parallel });
   const { table, maxSteps, maxLoopsPerPhase } = supervisor.rules;
   const lines =
     flags.json === true

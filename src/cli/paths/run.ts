@@ -19,8 +19,8 @@ export async function runPaths(config: string | undefined, flags: PathsFlags, io
       `--enforcement goes with --format vitest, got --format ${format}`,
     );
   }
-  const supervisor = await supervisorFrom(config, flags);
-  const suite = generatePaths(supervisor, { cover });
-  await writeLine(io.stdout, formatPaths(suite, format, supervisor.rules, enforcement));
+  const { supervisor, parallel } = await supervisorFrom(config, flags);
+  const suite = generatePaths(supervisor, { cover, parallel });
+  await writeLine(io.stdout, formatPaths(suite, format, { ...supervisor.rules, parallel }, enforcement));
   return EXIT.ok;
 }
