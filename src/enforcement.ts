@@ -4,6 +4,7 @@ import { isCount } from './decide.ts';
 import { invalidArgument, PhasegateError, ToolExecutionBlocked } from './errors.ts';
 import { Emitter, type Listener } from './events.ts';
 import { createMonitor, enabledAmong, type Monitor } from './monitor.ts';
+import type { SupervisorOptions } from './rules.ts';
 import type { Run, RunOptions } from './run.ts';
 import { checkTimeout, type RunHost, SupervisedRun } from './supervised-run.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
@@ -106,6 +107,7 @@ export function createEnforcement(options: EnforcementOptions = {}): Enforcement
   if (config !== undefined && options.monitor !== undefined) {
     throw invalidArgument('config', 'absent where a monitor is given (give it to createMonitor)', config);
   }
+  checkParts(options);
   checkTimeout('waitTimeoutMs', waitTimeoutMs);
   if (!isCount(logLimit))
     throw invalidArgument('logLimit', 'a whole number of 0 or more, or Infinity', logLimit);
@@ -205,6 +207,35 @@ class SupervisingEnforcement implements Enforcement {
     });
   }
 }
+
+// In JavaScript nothing else tells of these slips, and each would leave the tools without the budget that was meant.
+function checkParts(options: EnforcementOptions): void {
+  const { supervisor, monitor } = options;
+  if (supervisor !== undefined && typeof supervisor?.rules?.table?.pathToActing !== 'function') {
+    throw invalidArgument('supervisor', 'what createSupervisor returns', supervisor);
+  }
+  if (monitor !== undefined && typeof monitor?.validate !== 'function') {
+    throw invalidArgument('monitor', 'what createMonitor returns', monitor);
+  }
+  const misplaced = RULES.filter((name) => Object.hasOwn(options, name));
+  if (supervisor === undefined && misplaced.length > 0) {
+    const names = misplaced.join(', ');
+    throw new PhasegateError(
+      'invalid-argument',
+      `createEnforcement takes no ${names}: write createEnforcement({ supervisor: createSupervisor({ ${names} }) })`,
+    );
+  }
+}
+
+const RULES = [
+  'maxSteps',
+  'maxLoopsPerPhase',
+  'phases',
+  'transitions',
+  'onToolError',
+  'onBudgetExhausted',
+  'onRejected',
+] as const satisfies readonly (keyof SupervisorOptions)[];
 
 function supervisorOf(given: Supervisor | undefined, monitor: Monitor): Supervisor {
   if (given !== undefined && monitor.supervisor !== null && given !== monitor.supervisor) {

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { writeSync } from 'node:fs';
 import { main } from './main.ts';
 
 const interrupt = new AbortController();
@@ -15,7 +16,14 @@ process.stdout.on('error', leave);
 process.stderr.on('error', leave);
 
 function leave(error: NodeJS.ErrnoException): never {
-  process.exit(error.code === 'EPIPE' ? 141 : 70);
+  if (error.code === 'EPIPE') process.exit(141);
+  // Written at once: this may be the end of the only stream that is left.
+  writeSync(
+    2,
+    `error (file-unwritable): the output cannot be written: ${error.message}
+`,
+  );
+  process.exit(2);
 }
 
 process.exitCode = await main(process.argv.slice(2), {

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { supervisorOptions } from '../config.ts';
+import { PhasegateError } from '../errors.ts';
 import type { Transition } from '../phases.ts';
 import { createSupervisor, type Supervisor } from '../supervisor.ts';
 import { parseBudget } from './numbers.ts';
@@ -31,7 +32,14 @@ export async function supervisorFrom(
   const { maxSteps, maxLoops } = flags;
   const config = await configFrom({ config: file, maxSteps, maxLoops });
   const supervisor = createSupervisor(supervisorOptions(config));
-  for (const [from, to] of flags.remove ?? []) supervisor.removeTransition(from, to);
+  for (const [from, to] of flags.remove ?? []) {
+    if (supervisor.removeTransition(from, to)) continue;
+    const legal = supervisor.rules.table.targetsOf(from).join(', ') || 'nowhere';
+    throw new PhasegateError(
+      'invalid-transition',
+      `There is no transition ${from} -> ${to} to remove: from ${from} the table leads to ${legal}`,
+    );
+  }
   for (const [from, to] of flags.add ?? []) supervisor.addTransition(from, to);
   return { supervisor, parallel: config.dfa?.parallel ?? 'serialize' };
 }

@@ -54,6 +54,7 @@ describe('phasegate check', () => {
     [['check', '--add', 'ANSWERING:IDLE'], 'ANSWERING is terminal'],
     [['check', '--add', 'PLANNING:NOWHERE'], 'there is no phase "NOWHERE"'],
     [['check', '--add', 'PLANNING'], 'Expected FROM:TO'],
+    [['check', '--remove', 'IDLE:ACTING'], 'There is no transition IDLE -> ACTING to remove'],
     [['check', '--never', 'IDLE:NOWHERE'], 'Unknown phase: "NOWHERE"'],
     [['check', '--max-steps', '-1'], 'a whole number of 0 or more'],
     [['check', 'missing.yaml'], 'missing.yaml cannot be read'],

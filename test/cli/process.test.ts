@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -88,4 +88,16 @@ describe('the process', { timeout: 60_000 }, () => {
     const [code] = (await once(child, 'exit')) as [number | null];
     expect({ code, errors }).toEqual({ code: 141, errors: [] });
   });
+});
+
+it('says that its output cannot be written, and ends with 2', { timeout: 60_000 }, async (context) => {
+  if (!existsSync('/dev/full')) return context.skip('there is no /dev/full here');
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, [command, 'replay', 'good.jsonl'], {
+    cwd: folder,
+    stdio: ['ignore', full, 'pipe'],
+  });
+  const { code, err } = await ended(child);
+  expect(code).toBe(2);
+  expect(err).toContain('error (file-unwritable): the output cannot be written: ');
 });

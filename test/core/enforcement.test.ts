@@ -320,3 +320,17 @@ describe('createEnforcement', () => {
     expect(createEnforcement(options).beginRun().validateActionPhase().allowed).toBe(true);
   });
 });
+
+describe('a slip in JavaScript, which would leave tools without the budget that was meant', () => {
+  const wrong: [string, object][] = [
+    ['budgets that belong to a supervisor', { maxSteps: 1 }],
+    ['options instead of a supervisor', { supervisor: { maxSteps: 1 } }],
+    ['a supervisor of null', { supervisor: null }],
+    ['checks instead of a monitor', { monitor: [] }],
+  ];
+  test.each(wrong)('%s is refused at once', (_, options) => {
+    expect(() => createEnforcement(options as EnforcementOptions)).toThrow(
+      expect.objectContaining({ code: 'invalid-argument' }),
+    );
+  });
+});

@@ -10,10 +10,11 @@ const files = readdirSync(root, { recursive: true, withFileTypes: true })
   .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 const text = (file: string) => readFileSync(join(root, file), 'utf8');
 
-test('what is published is what was built, the machines to edit, and the texts', () => {
-  const outside = files.filter((file) => !file.startsWith('dist/') && !file.startsWith('machines/'));
+test('what is published is what was built, and the texts', () => {
+  const outside = files.filter((file) => !file.startsWith('dist/') && !file.startsWith('docs/'));
   expect(outside.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']);
   expect(files.filter((file) => /test|fixture|\.map$/.test(file))).toEqual([]);
+  expect(files).toContain('docs/rules.md');
 });
 
 test('no file names the folder in which it was built', () => {
