@@ -20,6 +20,9 @@ const large = { phases: PHASES, transitions: TRANSITIONS };
 export function supervisorTasks() {
   const small = createSupervisor();
   const edited = createSupervisor(large);
+  // The large table, entered: what no run reaches costs nothing to verify.
+  const entered = createSupervisor(large);
+  entered.addTransition('OBSERVING', 'PHASE_0');
   return [
     task('build a supervisor, and decide', () => decide(createSupervisor())),
     task('build a supervisor of 200 phases, and decide', () => decide(createSupervisor(large))),
@@ -28,7 +31,7 @@ export function supervisorTasks() {
     task('add and remove a transition, and decide after each', () => edit(small)),
     task('add and remove one among 200 phases, and decide after each', () => edit(edited)),
     task('verify the default table', () => void verify(small)),
-    task('verify 200 phases and nearly 600 transitions', () => void verify(edited)),
+    task('verify 200 phases and nearly 600 transitions', () => void verify(entered)),
     task(
       'generate the paths for every guard of the default table',
       () => void generatePaths(small, { cover: 'guards' }),
