@@ -1,6 +1,6 @@
 // @ts-check
 // Prints how many bytes of heap one of 100,000 live things takes. Its argument says of what kind.
-import { createEnforcement, createSupervisor, ToolExecutionBlocked } from 'phasegate';
+import { createEnforcement, createSupervisor, Refusal } from 'phasegate';
 import { createActor } from 'xstate';
 
 const COUNT = 100_000;
@@ -13,7 +13,7 @@ const begun = () => enforcement.beginRun();
 const afterACall = () => {
   const run = enforcement.beginRun();
   const call = run.admit('search', { q: 'xstate' });
-  if (call instanceof ToolExecutionBlocked || call instanceof Promise) throw new Error('not admitted');
+  if (call instanceof Refusal || call instanceof Promise) throw new Error('not admitted');
   run.afterCall(call);
   return run;
 };

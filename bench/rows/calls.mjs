@@ -1,5 +1,5 @@
 // @ts-check
-import { createEnforcement, createSupervisor, ToolExecutionBlocked } from 'phasegate';
+import { createEnforcement, createSupervisor, Refusal } from 'phasegate';
 import { createActor } from 'xstate';
 import { HandWrittenMachine } from '../hand-written-machine.mjs';
 
@@ -32,7 +32,7 @@ export function callTasks() {
     }),
     batched('guarded call: run.admit + run.afterCall', () => {
       const call = guarded.admit('search', ARGS);
-      if (call instanceof ToolExecutionBlocked || call instanceof Promise) throw new Error('not admitted');
+      if (call instanceof Refusal || call instanceof Promise) throw new Error('not admitted');
       const length = tool(ARGS);
       guarded.afterCall(call);
       return length;
