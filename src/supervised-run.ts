@@ -273,6 +273,10 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   validateActionPhase(): Decision {
     const { rules } = this.#terms;
     const code = refuseAction(rules.table, rules, this);
+    const disagreement = this.#extras?.actor?.fault;
+    if (code === undefined && disagreement !== undefined) {
+      return { allowed: false, code: 'actor-disagrees', message: disagreement };
+    }
     const exhausted = code === 'step-budget' ? undefined : this.#exhaustedAncestor();
     if (exhausted !== undefined) {
       return { allowed: false, code: 'step-budget', message: this.#ancestorMessage(exhausted) };
