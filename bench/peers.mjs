@@ -33,6 +33,7 @@ const { version: xstate } = createRequire(import.meta.url)('xstate/package.json'
 const report = peersReport(rows, { xstate, ...versions() }, measuredOn(quick));
 console.log(json ? JSON.stringify(report, null, 2) : peersMarkdown(report));
 if (write) {
-  writeMeasured('peers', `${peersMarkdown(report)}\n\n![${report.inWords}](images/calls.svg)`);
-  writeImage('calls.svg', chart({ rows: report.rows, caption: caption(report), inWords: report.inWords }));
+  const svg = chart({ rows: report.rows, caption: caption(report), inWords: report.inWords });
+  writeMeasured('peers', `![${report.inWords}](images/calls.svg)\n\n${peersMarkdown(report)}`);
+  writeImage('calls.svg', svg);
 }

@@ -45,13 +45,18 @@ function compiled(opa) {
       encoding: 'utf8',
     });
     if (built.error !== undefined && 'code' in built.error && built.error.code === 'ENOENT') return undefined;
-    if (built.status !== 0) throw new Error(`${opa} build: ${built.stderr || built.error}`);
+    if (built.status !== 0) throw failed(`${opa} build`, built);
     const unpacked = spawnSync('tar', ['-xzf', bundle, '-C', folder, '/policy.wasm'], { encoding: 'utf8' });
-    if (unpacked.status !== 0) throw new Error(`tar: ${unpacked.stderr || unpacked.error}`);
+    if (unpacked.status !== 0) throw failed('tar', unpacked);
     return readFileSync(join(folder, 'policy.wasm'));
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** @param {string} command @param {import('node:child_process').SpawnSyncReturns<string>} outcome */
+function failed(command, { status, stderr, error }) {
+  return new Error(`${command}: ${stderr || error?.message || `it ended with code ${status}`}`);
 }
 
 /** A policy that decides something else would not be worth measuring. @param {(state: State) => boolean} allows */

@@ -76,30 +76,31 @@ export function chart({ rows, caption, inWords }) {
 
 /** @param {Bar} row @param {number} y @param {number} x */
 function drawn({ name, note, ns, own }, y, x) {
+  const kind = own ? 'pgc-own' : 'pgc-other';
+  const strong = own ? ' pgc-strong' : '';
   return [
-    `<g class="${own ? 'pgc-own' : 'pgc-other'}">`,
-    text(24, y - 3, 'pgc-name', name),
+    text(24, y - 3, `pgc-name${strong}`, name),
     text(24, y + 14, 'pgc-note', note),
-    `<path class="pgc-stem" d="M${LEFT} ${y}H${x}"/>`,
-    `<circle class="pgc-dot" cx="${x}" cy="${y}" r="${own ? 7 : 6}"/>`,
-    text(x + 14, y + 5, 'pgc-value', duration(ns)),
-    '</g>',
+    `<path class="${kind}-stem" d="M${LEFT} ${y}H${x}"/>`,
+    `<circle class="${kind}-dot" cx="${x}" cy="${y}" r="${own ? 7 : 6}"/>`,
+    text(x + 14, y + 5, `pgc-value${strong}`, duration(ns)),
   ].join('');
 }
 
+// Every selector is one class, so that the order alone decides.
 function styleSheet() {
   return [
-    `.pgc text{font-family:${SANS}}`,
+    `.pgc{font-family:${SANS}}`,
     '.pgc-title{font-size:18px;font-weight:650}',
     '.pgc-name{font-size:14px;font-weight:550}',
     '.pgc-note{font-size:12px}',
     '.pgc-small{font-size:11px}',
     '.pgc-value{font-size:13px;font-weight:600;font-variant-numeric:tabular-nums}',
-    '.pgc-middle{text-anchor:middle}',
-    '.pgc-stem{stroke-width:2px;fill:none}',
-    '.pgc-other .pgc-stem{stroke-opacity:.45}',
     '.pgc-value{paint-order:stroke;stroke-width:6px;stroke-linejoin:round}',
-    '.pgc-own .pgc-name,.pgc-own .pgc-value{font-weight:750}',
+    '.pgc-middle{text-anchor:middle}',
+    '.pgc-own-stem,.pgc-other-stem{stroke-width:2px;fill:none}',
+    '.pgc-other-stem{stroke-opacity:.45}',
+    '.pgc-strong{font-weight:750}',
     coloured(LIGHT),
     `@media (prefers-color-scheme:dark){${coloured(DARK)}}`,
   ].join('');
@@ -110,12 +111,12 @@ function coloured({ page, ink, muted, line, own, other }) {
   return [
     `.pgc-page{fill:${page}}`,
     `.pgc-title,.pgc-name,.pgc-value{fill:${ink}}`,
+    `.pgc-value{stroke:${page}}`,
     `.pgc-note,.pgc-small{fill:${muted}}`,
     `.pgc-grid{stroke:${line}}`,
-    `.pgc-value{stroke:${page}}`,
-    `.pgc-other .pgc-dot{fill:${other}}.pgc-other .pgc-stem{stroke:${other}}`,
-    `.pgc-own .pgc-dot{fill:${own}}.pgc-own .pgc-stem{stroke:${own}}`,
-    `.pgc-own .pgc-name,.pgc-own .pgc-value{fill:${own}}`,
+    `.pgc-other-dot{fill:${other}}.pgc-other-stem{stroke:${other}}`,
+    `.pgc-own-dot{fill:${own}}.pgc-own-stem{stroke:${own}}`,
+    `.pgc-strong{fill:${own}}`,
   ].join('');
 }
 

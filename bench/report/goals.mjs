@@ -67,5 +67,6 @@ function verdict(goal, rows) {
     const met = found <= goal.most;
     return { goal: `≤ ${unit(goal.most)} over ${goal.words}`, found: unit(found), met, inRow: false };
   }
-  return { goal: `≤ ${unit(goal.most)}`, found: unit(value), met: value <= goal.most, inRow: true };
+  const limit = goal.most === 0 ? 'nothing' : `≤ ${unit(goal.most)}`;
+  return { goal: limit, found: unit(value), met: value <= goal.most, inRow: true };
 }
