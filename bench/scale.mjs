@@ -17,7 +17,7 @@ const PARTS = ['live-runs', 'phases', 'long-run', 'waiting'];
 
 const { json, write, quick, only } = readOptions(
   'bench:scale',
-  'Measures what grows with the size, and what does not: many live runs, many phases, a long run, a long line of calls.\nTakes about five minutes, and up to 4 GB of memory.',
+  'Measures what grows with the size, and what does not: many live runs, many phases, a long run, a long line of calls.\nTakes a few minutes, and up to 2 GB of memory.',
   PARTS,
 );
 

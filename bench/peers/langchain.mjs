@@ -18,7 +18,7 @@ const CALLS = 20;
  */
 export async function langchainRows(rounds) {
   // Nothing of this is to be sent anywhere.
-  process.env['LANGSMITH_TRACING'] = 'false';
+  for (const name of ['LANGSMITH_TRACING', 'LANGCHAIN_TRACING_V2']) process.env[name] = 'false';
   const { toolCallLimitMiddleware } = await import(LANGCHAIN);
   // The limit is never reached: one call more than the model asks for.
   const limited = await agentWith([toolCallLimitMiddleware({ runLimit: CALLS + 1 })]);
