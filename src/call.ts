@@ -79,7 +79,8 @@ export class SupervisedCall implements Call, Recorded, Frame {
   // The entry in the log.
   newer: Recorded | undefined;
   outcome: Step | Refusal | undefined;
-  time = 0;
+  // Absent until it is decided, like the outcome: V8 then keeps the clock's own answer instead of copying it.
+  time: number | undefined;
   stepCount = 0;
   loopCount = 0;
   inFlight = 0;
@@ -128,7 +129,7 @@ export class SupervisedCall implements Call, Recorded, Frame {
     const refusal = outcome instanceof Refusal ? outcome : undefined;
     const path = outcome instanceof Refusal ? NO_PATH : (outcome?.path ?? NO_PATH);
     return {
-      time: this.time,
+      time: this.time ?? Number.NaN,
       tool: this.tool,
       callId: this.id,
       parent: this.parent?.id ?? null,

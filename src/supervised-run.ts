@@ -59,7 +59,8 @@ interface Nesting {
   readonly parentCall: SupervisedCall | null;
   readonly depth: number;
   readonly maxDepth: number;
-  readonly budgetShared: boolean;
+  /** The nearest run whose step budget its calls count in besides its own. */
+  readonly payer: SupervisedRun | null;
 }
 
 // What few runs need, or only at their end; made when it is needed, so that a live run stays small.
@@ -79,7 +80,7 @@ class Extras {
 const PARENT_ENDED = 'parent run ended';
 const MAX_TIMEOUT = 2 ** 31 - 1;
 const MAX_DEPTH = 5;
-const OUTERMOST: Nesting = { parentCall: null, depth: 0, maxDepth: MAX_DEPTH, budgetShared: true };
+const OUTERMOST: Nesting = { parentCall: null, depth: 0, maxDepth: MAX_DEPTH, payer: null };
 // Ids are to be unlikely twice, also in the recordings of two processes; they are no secret.
 const ID_PREFIX = `run-${Math.random().toString(36).slice(2, 8)}`;
 let runsBegun = 0;
@@ -563,14 +564,14 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     this.pending += 1;
     if (selfLoop) this.pendingLoops += 1;
     this.#active = pushCall(this.#active, call);
-    for (let run = this.#budgetParent; run !== null; run = run.parent) run.childPending += 1;
+    for (let run = this.#nesting.payer; run !== null; run = run.parent) run.childPending += 1;
   }
 
   #giveBack(call: SupervisedCall, loops = call.selfLoop): void {
     this.pending -= 1;
     if (loops) this.pendingLoops -= 1;
     this.#active = removeCall(this.#active, call);
-    for (let run = this.#budgetParent; run !== null; run = run.parent) run.childPending -= 1;
+    for (let run = this.#nesting.payer; run !== null; run = run.parent) run.childPending -= 1;
   }
 
   /** Takes the path, and the call is in flight. */
@@ -624,15 +625,16 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   /** @returns Whether all was told: nothing starts any more once the run has ended. */
   #tellOfStart(call: SupervisedCall, path: readonly Phase[]): boolean {
     const { events } = this.host;
+    const time = call.time ?? Date.now();
     for (let hop = 1; hop < path.length; hop++) {
       const from = path[hop - 1] as Phase;
       const phase = path[hop] as Phase;
-      events.emit({ type: 'phase.entered', time: call.time, run: this.id, from, phase });
+      events.emit({ type: 'phase.entered', time, run: this.id, from, phase });
       if (this.#finished) return false;
     }
     events.emit({
       type: 'call.started',
-      time: call.time,
+      time,
       run: this.id,
       call: call.id,
       tool: call.tool,
@@ -763,14 +765,8 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   // —— Budgets shared with ancestors ——
 
-  /** The nearest run whose step budget its calls count in besides its own. */
-  get #budgetParent(): SupervisedRun | null {
-    const { budgetShared, parentCall } = this.#nesting;
-    return budgetShared && parentCall !== null ? parentCall.run : null;
-  }
-
   #exhaustedAncestor(): SupervisedRun | undefined {
-    for (let run = this.#budgetParent; run !== null; run = run.parent) {
+    for (let run = this.#nesting.payer; run !== null; run = run.parent) {
       const { rules, host } = run.#terms;
       if (host.dfa && !withinStepBudget(rules, run.stepCount, run.pending + run.childPending)) return run;
     }
@@ -779,7 +775,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   /** A call was made, so whoever shares his budget pays for it, also when it ends too late for this run. */
   #chargeAncestors(ok: boolean): void {
-    for (let run = this.#budgetParent; run !== null; run = run.parent) {
+    for (let run = this.#nesting.payer; run !== null; run = run.parent) {
       run.childPending -= 1;
       if (!ok || run.#finished) continue;
       run.stepCount += 1;
@@ -877,16 +873,14 @@ function nestingOf({ parent, budget = 'shared', maxDepth }: RunOptions): Nesting
     throw invalidArgument('maxDepth', 'a whole number of 0 or more, or Infinity', maxDepth);
   }
   const parentCall = parent === undefined ? innermostCall() : ownCall('parent', parent);
-  const budgetShared = budget === 'shared';
   if (parentCall === null) {
-    return maxDepth === undefined && budgetShared
-      ? OUTERMOST
-      : { parentCall, depth: 0, maxDepth: maxDepth ?? MAX_DEPTH, budgetShared };
+    return maxDepth === undefined ? OUTERMOST : { ...OUTERMOST, maxDepth };
   }
-  const depth = parentCall.run.depth + 1;
-  const bound = Math.min(maxDepth ?? Number.POSITIVE_INFINITY, parentCall.run.maxDepth);
+  const { run } = parentCall;
+  const depth = run.depth + 1;
+  const bound = Math.min(maxDepth ?? Number.POSITIVE_INFINITY, run.maxDepth);
   if (depth > bound) throw tooDeep(parentCall, bound);
-  return { parentCall, depth, maxDepth: bound, budgetShared };
+  return { parentCall, depth, maxDepth: bound, payer: budget === 'shared' ? run : null };
 }
 
 function tooDeep({ run, tool, id }: SupervisedCall, maxDepth: number): ToolExecutionBlocked {
