@@ -1,4 +1,5 @@
 import type { Frame } from './context.ts';
+import { invalidArgument } from './errors.ts';
 import type { LogEntry, Recorded } from './log.ts';
 import type { Step } from './move-table.ts';
 import type { Phase } from './phases.ts';
@@ -145,6 +146,15 @@ export class SupervisedCall implements Call, Recorded, Frame {
       inFlight: this.inFlight,
     };
   }
+}
+
+/**
+ * @returns The call, if it is one that a run of this package handed out.
+ * @throws {PhasegateError} `invalid-argument`.
+ */
+export function ownCall(name: string, call: Call | null): SupervisedCall | null {
+  if (call === null || call instanceof SupervisedCall) return call;
+  throw invalidArgument(name, 'a call that `beforeCall` or `callTool` handed out', call);
 }
 
 // A ring holds calls in the order in which they came, and forgets any of them at once. The first of them stands for it, so
