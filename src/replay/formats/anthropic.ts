@@ -1,13 +1,19 @@
 import { fieldsOf, listOf, nameOf } from '../json.ts';
-import { type ChatCall, type ChatResult, chatFormat } from './chat.ts';
+import { chatFormat } from './chat.ts';
+import type { ChatCall, ChatResult } from './conversation.ts';
+import { roleDialect } from './roles.ts';
 
 /** Messages as the Anthropic API takes them: `tool_use` blocks are calls, `tool_result` blocks are results. */
-export const anthropic = chatFormat({
-  name: 'anthropic',
-  description: 'Anthropic messages: an array, { messages }, an array of such, or JSON lines',
-  calls: (message) => toolUses(message.content),
-  results: (message) => toolResults(message.content),
-});
+export const anthropic = chatFormat(
+  roleDialect({
+    name: 'anthropic',
+    description: 'Anthropic messages: an array, { messages }, an array of such, or JSON lines',
+    fields: ['messages', 'traj'],
+    turns: ({ role, content }) => [
+      { fromModel: role === 'assistant', calls: toolUses(content), results: toolResults(content) },
+    ],
+  }),
+);
 
 /** The calls among the blocks of a message's content, in order. */
 export function toolUses(content: unknown): readonly ChatCall[] {
