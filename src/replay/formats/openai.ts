@@ -1,6 +1,6 @@
 import { fieldsOf, listOf, nameOf } from '../json.ts';
 import { chatFormat } from './chat.ts';
-import type { ChatCall, ChatResult } from './conversation.ts';
+import type { ChatCall, ChatResult, ChatTurn } from './conversation.ts';
 import { parsed, saysFailed } from './results.ts';
 import { type RoleMessage, roleDialect } from './roles.ts';
 
@@ -13,11 +13,14 @@ export const openai = chatFormat(
     name: 'openai',
     description: 'OpenAI chat messages: an array, { messages }, an array of such, or JSON lines',
     fields: ['messages', 'traj'],
-    turns: (message) => [
-      { fromModel: message.role === 'assistant', calls: callsOf(message), results: resultsOf(message) },
-    ],
+    turns: (message) => [openaiTurn(message)],
   }),
 );
+
+/** What a message says of tool calls. */
+export function openaiTurn(message: RoleMessage): ChatTurn {
+  return { fromModel: message.role === 'assistant', calls: callsOf(message), results: resultsOf(message) };
+}
 
 function callsOf(message: RoleMessage): readonly ChatCall[] {
   const calls = openaiCalls(message.tool_calls);

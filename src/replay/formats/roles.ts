@@ -27,19 +27,20 @@ export function roleDialect(dialect: {
     fields,
     judge(value): Likelihood {
       if (!isRoleMessage(value)) return 'no';
-      const words = wordsOf(value);
+      const words = roleWords(value);
       return words === undefined ? 'maybe' : words === name ? 'yes' : 'no';
     },
     turns: (value) => (isRoleMessage(value) ? dialect.turns(value) : undefined),
     otherWords(value) {
-      const words = isRoleMessage(value) ? wordsOf(value) : undefined;
+      const words = roleWords(value);
       return words === name ? undefined : words;
     },
   };
 }
 
-// Whose words for tool calls the message uses; `undefined` when it is about none.
-function wordsOf(message: RoleMessage): RoleFormat | undefined {
+/** The format whose words for tool calls a message with a role uses; `undefined` when it is about none. */
+export function roleWords(message: unknown): RoleFormat | undefined {
+  if (!isRoleMessage(message)) return undefined;
   const types = typesOf(message.content);
   if (hasParts(message) || types.some((type) => AI_SDK_BLOCKS.has(type))) return 'ai-sdk';
   if (message.role === 'tool' || message.role === 'function') return 'openai';
@@ -57,7 +58,8 @@ const AI_SDK_BLOCKS: ReadonlySet<unknown> = new Set([
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
 
-function isRoleMessage(value: unknown): value is RoleMessage {
+/** Whether the value is a message that names who speaks. */
+export function isRoleMessage(value: unknown): value is RoleMessage {
   const message = fieldsOf<keyof RoleMessage>(value);
   if (message === undefined || !ROLES.has(message.role)) return false;
   return 'content' in message || 'tool_calls' in message || 'function_call' in message || hasParts(message);
