@@ -18,7 +18,7 @@ export interface ChatDialect {
   turns(value: unknown): readonly ChatTurn[] | undefined;
   /** The format whose words for tool calls the message uses, if that is another. */
   otherWords?(value: unknown): string | undefined;
-  /** The messages that the object holds, where `fields` do not say it all. */
+  /** The messages that the object holds, where that is not just the first of `fields` that is there. */
   held?(record: Fields<string>): unknown;
 }
 
@@ -140,7 +140,8 @@ class ChatFile {
 // The messages of a whole conversation in one value.
 function messagesOf(value: unknown, dialect: ChatDialect): readonly unknown[] | undefined {
   const record = fieldsOf<string>(value);
-  const messages = record === undefined ? value : (dialect.held?.(record) ?? firstField(record, dialect));
+  const held = dialect.held ?? ((fields: Fields<string>) => firstField(fields, dialect));
+  const messages = record === undefined ? value : held(record);
   if (!Array.isArray(messages)) return undefined;
   const isConversation =
     messages.length === 0 || messages.some((message) => dialect.turns(message) !== undefined);

@@ -20,7 +20,7 @@ export const inspect: TraceFormat = {
     const log = new LogFile();
     if (isZip(source.head)) {
       for await (const file of readZip(source.bytes(), /^samples\/.+\.json$/)) yield log.readFile(file);
-      if (!log.hasSamples) yield [{ type: 'fault', message: NO_SAMPLES }];
+      if (!log.hasFiles) yield [{ type: 'fault', message: NO_SAMPLES }];
       return;
     }
     for await (const items of source.values()) {
@@ -41,9 +41,11 @@ function isSample(value: unknown): value is Sample {
 
 class LogFile {
   #samples = 0;
+  #hasFiles = false;
 
-  get hasSamples(): boolean {
-    return this.#samples > 0;
+  /** Whether files of a zip were read. */
+  get hasFiles(): boolean {
+    return this.#hasFiles;
   }
 
   *read(value: unknown, line: number | undefined): Generator<TraceEvent> {
@@ -65,7 +67,7 @@ class LogFile {
 
   /** Reads a file of a zip. */
   *readFile({ name, text, fault }: ZippedFile): Generator<TraceEvent> {
-    this.#samples += 1;
+    this.#hasFiles = true;
     if (fault !== undefined) {
       yield { type: 'fault', message: `${name}: ${fault}` };
       return;
@@ -82,8 +84,8 @@ class LogFile {
   }
 
   *#readSample({ id, epoch, messages }: Sample, line: number | undefined): Generator<TraceEvent> {
-    this.#samples += 1;
-    const conversation = new Conversation(`sample-${this.#samples}`, `${nameOf(id) ?? ''}.${String(epoch)}`);
+    const name = `${nameOf(id) ?? ''}.${String(epoch)}`;
+    const conversation = new Conversation(`sample-${this.#samples++}`, name);
     yield conversation.begin();
     for (const message of listOf(messages)) {
       const fields = fieldsOf<keyof Message>(message);

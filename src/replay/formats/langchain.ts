@@ -24,7 +24,7 @@ export const langchain = chatFormat({
     return message === undefined ? undefined : [turnOf(message)];
   },
   // The state of a graph.
-  held: ({ values }) => fieldsOf<'messages'>(values)?.messages,
+  held: ({ messages, values }) => messages ?? fieldsOf<'messages'>(values)?.messages,
 });
 
 type MessageFields = Fields<

@@ -13,7 +13,7 @@ import { roleWords } from './roles.ts';
 export const responses = chatFormat({
   name: 'openai-responses',
   description: 'items of the OpenAI Responses API and of the OpenAI Agents SDK',
-  fields: ['items', 'output', 'input', 'history', 'newItems'],
+  fields: ['items', 'input', 'output', 'history', 'newItems'],
   inPieces: true,
   judge(value): Likelihood {
     const item = itemOf(value);
@@ -29,8 +29,11 @@ export const responses = chatFormat({
     return turn === undefined ? undefined : [turn];
   },
   otherWords: (value) => (fieldsOf<'type'>(value)?.type === undefined ? roleWords(value) : undefined),
-  held: ({ input, output }) =>
-    Array.isArray(input) && Array.isArray(output) ? [...input, ...output] : undefined,
+  // Other logs have fields of these names as well, but no such items in them.
+  held({ items, input, output, history, newItems }) {
+    const lists = [items, [...listOf(input), ...listOf(output)], history, newItems];
+    return lists.find((list) => listOf(list).some((value) => itemOf(value)?.type !== undefined));
+  },
 });
 
 /** What an item says of tool calls; `undefined` for what is no item. */
@@ -79,7 +82,7 @@ function itemOf(value: unknown): Item | undefined {
   if (item === undefined) return undefined;
   const { type } = item;
   if (type === undefined) return SPEAKERS.has(item.role) && 'content' in item ? item : undefined;
-  if (typeof type !== 'string') return undefined;
+  if (typeof type !== 'string' || (type === 'message' && !SPEAKERS.has(item.role))) return undefined;
   return CALLS.has(type) || RESULT.test(type) || OTHERS.test(type) ? item : undefined;
 }
 

@@ -60,11 +60,14 @@ const KIND_ATTRIBUTES = [
   'langsmith.span.kind',
 ];
 
+// The AI SDK names what runs its loop, which inside of a tool is a sub-agent.
+const AGENT_OPERATIONS: ReadonlySet<unknown> = new Set(['invoke_agent', 'ai.generateText', 'ai.streamText']);
+
 /** What the attributes say that the span is. */
 export function kindBy({ get }: Attributes): SpanKind {
   const operation = get('gen_ai.operation.name') ?? get('ai.operationId');
   if (operation === 'execute_tool' || operation === 'ai.toolCall') return 'call';
-  if (operation === 'invoke_agent') return 'agent';
+  if (AGENT_OPERATIONS.has(operation)) return 'agent';
   const kinds = KIND_ATTRIBUTES.map((name) => String(get(name) ?? '').toLowerCase());
   if (kinds.includes('tool')) return 'call';
   if (kinds.includes('agent')) return 'agent';

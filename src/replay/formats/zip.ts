@@ -89,7 +89,9 @@ function byPlace(a: Entry, b: Entry): number {
 async function unpack(packed: Uint8Array, entry: Entry, limit: number): Promise<Uint8Array> {
   const { uncompressedSize: size, compressionMethod: method } = entry;
   if (entry.isEncrypted()) throw new Error('it is encrypted');
-  if (size > limit) throw new Error(`it has ${size} bytes, and ${limit} are the most that are read`);
+  if (Math.max(size, packed.length) > limit) {
+    throw new Error(`it has ${size} bytes, and ${limit} are the most that are read`);
+  }
   const data = await unpacked(packed, size, method);
   if (data.length !== size)
     throw new Error(`it has ${data.length} bytes, and the index of the zip says ${size}`);
@@ -103,11 +105,19 @@ async function unpacked(packed: Uint8Array, size: number, method: number): Promi
     case DEFLATED:
       return inflateRawSync(packed, { maxOutputLength: Math.max(size, 1) });
     case ZSTANDARD:
-      // Not of Node, which has it from version 22.15 on only.
-      return (await import('fzstd')).decompress(packed, new Uint8Array(size));
+      return unpackZstandard(packed, size);
     default:
       throw new Error(`it is packed by method ${method}, which is not known here`);
   }
+}
+
+// Node itself has it from version 22.15 on only.
+async function unpackZstandard(packed: Uint8Array, size: number): Promise<Uint8Array> {
+  const { ZSTDDecoder } = await import('zstddec');
+  const decoder = new ZSTDDecoder();
+  await decoder.init();
+  // A size of 0 would mean that the packed data say it. What does not unpack to this size or less gives nothing.
+  return size === 0 ? new Uint8Array(0) : decoder.decode(packed, size);
 }
 
 const STORED = 0;
