@@ -153,7 +153,7 @@ function* readSpan(file: SpanFile, value: unknown, line: number): Generator<Trac
     step: typeof step === 'string' ? undefined : step,
     line,
   };
-  yield* file.add(ids.trace, placed, attributes.ofAgent, line);
+  yield* file.add(ids.trace, placed, attributes.ofAgent || step !== undefined, line);
 }
 
 // What the span is to a replay, or what is wrong with it.

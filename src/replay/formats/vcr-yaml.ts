@@ -1,3 +1,5 @@
+import type { Document } from 'yaml';
+
 // A text of this length, in characters, needs some gigabytes while it is read.
 const MAX_LENGTH = 2 ** 25;
 
@@ -24,7 +26,15 @@ export async function* readYamlCassette(
   // Loaded when a cassette is read, so that no one else pays for it.
   const yaml = await import('yaml');
   const lines = new yaml.LineCounter();
-  const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const options = { lineCounter: lines, prettyErrors: false, logLevel: 'error' } as const;
+  let document: Document.Parsed;
+  try {
+    document = yaml.parseDocument(text, options);
+  } catch (error) {
+    // Values may lie in each other deeper than the parser can follow.
+    yield { line: 1, fault: `the cassette cannot be read: ${(error as Error).message}` };
+    return;
+  }
   const lineOf = (offset: number | undefined) => lines.linePos(offset ?? 0).line;
   for (const { message, pos } of document.errors)
     yield { line: lineOf(pos[0]), fault: `not YAML: ${message}` };

@@ -41,7 +41,8 @@ export async function* readZip(
   const index = await fromBufferPromise(zip, { lazyEntries: true }).catch((error: unknown) => {
     throw unreadable(`the zip cannot be read: ${(error as Error).message}`);
   });
-  for (const entry of await entriesOf(index, names, limits.files)) {
+  const { entries, fault } = await entriesIn(index, names, limits.files);
+  for (const entry of entries) {
     const name = entry.fileName;
     try {
       const { fileDataStart } = await index.readLocalFileHeaderPromise(entry, { minimal: true });
@@ -51,6 +52,7 @@ export async function* readZip(
       yield { name, fault: `it cannot be unpacked: ${(error as Error).message}` };
     }
   }
+  if (fault !== undefined) yield { name: 'the index of the zip', fault };
 }
 
 async function collect(bytes: AsyncIterable<Uint8Array>, limit: number): Promise<Buffer> {
@@ -64,21 +66,32 @@ async function collect(bytes: AsyncIterable<Uint8Array>, limit: number): Promise
   return Buffer.concat(chunks, size);
 }
 
-async function entriesOf(index: ZipFile, names: RegExp, limit: number): Promise<readonly Entry[]> {
+interface Index {
+  readonly entries: readonly Entry[];
+  /** Why there may be more. */
+  readonly fault: string | undefined;
+}
+
+async function entriesIn(index: ZipFile, names: RegExp, limit: number): Promise<Index> {
   const entries = new Map<string, Entry>();
-  for await (const entry of index.eachEntry()) {
-    if (!names.test(entry.fileName)) continue;
-    entries.set(entry.fileName, entry);
-    if (entries.size > limit)
-      throw unreadable(`the zip holds more than ${limit} files, the most that are read`);
+  let fault: string | undefined;
+  try {
+    for await (const entry of index.eachEntry()) {
+      if (names.test(entry.fileName)) entries.set(entry.fileName, entry);
+      if (entries.size > limit) break;
+    }
+  } catch (error) {
+    fault = (error as Error).message;
   }
+  if (entries.size > limit)
+    throw unreadable(`the zip holds more than ${limit} files, the most that are read`);
   // A small zip holds a huge one where many files are made of the same bytes.
   let end = 0;
   for (const entry of [...entries.values()].toSorted(byPlace)) {
     if (entry.relativeOffsetOfLocalHeader < end) throw unreadable('files of the zip lie in each other');
     end = entry.relativeOffsetOfLocalHeader + entry.compressedSize;
   }
-  return [...entries.values()];
+  return { entries: [...entries.values()], fault };
 }
 
 function byPlace(a: Entry, b: Entry): number {
