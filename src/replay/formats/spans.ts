@@ -55,9 +55,9 @@ export class SpanFile {
 function* eventsOf(trace: string, spans: ReadonlyMap<string, Span>): Generator<TraceEvent> {
   yield { type: 'run.started', run: trace, name: trace };
   const steps = placeSteps(trace, spans);
-  // What lies in another begins after it and ends before it, where the clock does not tell.
-  const starts = steps.toSorted((a, b) => a.step.start - b.step.start || a.depth - b.depth);
-  const ends = steps.filter(hasEnd).toSorted((a, b) => a.step.end - b.step.end || b.depth - a.depth);
+  // Where the clock does not tell, what lies in another begins after it, as it is placed after it, and ends before it.
+  const starts = steps.toSorted((a, b) => a.step.start - b.step.start);
+  const ends = steps.filter(hasEnd).toSorted(byEnd);
   const begun = new Set<PlacedStep>();
   const endless: PlacedStep[] = [];
   let next = 0;
@@ -80,6 +80,10 @@ type Ended = PlacedStep & { readonly step: CallStep & { readonly end: number } }
 
 function hasEnd(step: PlacedStep): step is Ended {
   return step.step.kind === 'call' && step.step.end !== undefined;
+}
+
+function byEnd(a: Ended, b: Ended): number {
+  return a.step.end - b.step.end || b.depth - a.depth || a.step.start - b.step.start;
 }
 
 function isEndless({ step }: PlacedStep): boolean {

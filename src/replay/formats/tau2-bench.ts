@@ -54,16 +54,13 @@ function* readSimulation(value: unknown, index: number, item: JsonValue): Genera
 }
 
 function turnOf({ role, tool_calls, id, requestor, error }: Message): ChatTurn {
-  const calls = listOf(tool_calls)
-    .map((entry) => fieldsOf<'id' | 'name' | 'arguments' | 'requestor'>(entry))
-    .filter((call) => call?.requestor !== 'user')
-    .map((call) => ({ id: nameOf(call?.id), tool: nameOf(call?.name), args: call?.arguments }));
+  const calls = listOf(role === 'assistant' ? tool_calls : undefined).map((entry) => {
+    const call = fieldsOf<'id' | 'name' | 'arguments'>(entry);
+    return { id: nameOf(call?.id), tool: nameOf(call?.name), args: call?.arguments };
+  });
   const isResult = role === 'tool' && requestor !== 'user';
-  return {
-    fromModel: role === 'assistant',
-    calls: role === 'assistant' ? calls : [],
-    results: isResult ? [{ id: nameOf(id), ok: error !== true }] : [],
-  };
+  const results = isResult ? [{ id: nameOf(id), ok: error !== true }] : [];
+  return { fromModel: role === 'assistant', calls, results };
 }
 
 function fault({ line }: JsonValue, message: string): TraceEvent {

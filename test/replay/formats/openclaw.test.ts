@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callsOf, faultsOf, lines, replayed, stream } from '../support.ts';
+import { callsOf, eventsOf, faultsOf, lines, replayed, stream } from '../support.ts';
 
 const main = 'agent:main:main';
 const line = (type: string, sessionKey: string, more: object = {}) => ({
@@ -58,6 +58,17 @@ describe('telemetry of OpenClaw', () => {
     const { reports, faults } = await replayed(content);
     expect(faults).toEqual([]);
     expect(reports).toMatchObject([{ calls: 4, stepCount: 4, figures: { depth: 1, nested: 0 } }]);
+    const events = await eventsOf(content);
+    const tasks = events.flatMap((event) =>
+      event.type === 'call.started' ? [[event.call, event.args]] : [],
+    );
+    const children = events.flatMap((event) =>
+      event.type === 'run.started' && event.parent ? [[event.run, event.parent.call]] : [],
+    );
+    expect(children.map(([run, call]) => [run, Object.fromEntries(tasks)[String(call)]])).toEqual([
+      [`session ${sub('w')}`, { task: 'look at west' }],
+      [`session ${sub('e')}`, { task: 'look at east' }],
+    ]);
   });
 
   it('makes a run of a sub-agent that no call of the file began', async () => {

@@ -71,6 +71,24 @@ describe('spans', () => {
     expect(reports).toMatchObject([{ calls: 3, stepCount: 3, figures: { nested: 1, loops: 1 } }]);
   });
 
+  it('lie in a call also where that ends as they begin, and at its end where both end at once', async () => {
+    const content = lines(
+      call('late', 'l', { in: 'outer', at: 3, until: 3 }),
+      call('inner', 'i', { in: 'outer', at: 2, until: 3 }),
+      call('outer', 'o', { at: 1, until: 3 }),
+    );
+    expect(await told(content)).toEqual([
+      'run.started',
+      'call.started outer',
+      'call.started inner',
+      'call.ended inner',
+      'call.started late',
+      'call.ended late',
+      'call.ended outer',
+      'run.ended',
+    ]);
+  });
+
   it('make a run of each trace with anything of an agent in it, and of no other', async () => {
     const content = lines(
       span('1', 'GET', { trace: 'web' }),

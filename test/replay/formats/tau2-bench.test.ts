@@ -23,6 +23,8 @@ describe('results of tau2-bench', () => {
     asks('user', '2', 'of_the_user'),
     answers('2', true, 'user'),
     asks('assistant', '3', 'b'),
+    asks('user', '3', 'of_the_user'),
+    answers('3', false, 'user'),
     answers('3', true),
     asks('assistant', '4', 'c'),
   ];
