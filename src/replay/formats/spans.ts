@@ -24,7 +24,7 @@ export class SpanFile {
     this.#traceOf(id).ofAgent = true;
   }
 
-  /** Takes a span. One that was taken before, as exporters send some again, is passed over. */
+  /** Takes a span. Of one that comes again, as exporters send some twice or once more when they end, the last counts. */
   *add(trace: string, span: Span, ofAgent: boolean, line: number): Generator<TraceEvent> {
     this.#count += 1;
     if (this.#count > this.#maxSpans) {
@@ -35,7 +35,7 @@ export class SpanFile {
     }
     const known = this.#traceOf(trace);
     known.ofAgent ||= ofAgent;
-    if (!known.spans.has(span.id)) known.spans.set(span.id, span);
+    known.spans.set(span.id, span);
   }
 
   /** What the traces say, one after the other, once all spans were taken. */

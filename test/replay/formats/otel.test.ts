@@ -100,8 +100,13 @@ describe('spans', () => {
     expect(reports.map(({ run, calls }) => `${run} ${calls}`)).toEqual(['x 1', 'y 0']);
   });
 
-  it('may be there twice, as exporters send some again', async () => {
-    expect(await callsOf(lines(call('1', 'a'), call('1', 'a'), call('2', 'a')))).toEqual(['a ok', 'a ok']);
+  it('may be there twice, as exporters send some again: then the last counts', async () => {
+    const content = lines(
+      call('1', 'a', { until: null }),
+      call('2', 'b', { at: 5 }),
+      call('1', 'a', { until: 3 }),
+    );
+    expect(await callsOf(content)).toEqual(['a ok', 'b ok']);
   });
 
   it('nest a call that lies in a call, however much lies between them', async () => {
