@@ -37,8 +37,8 @@ export async function* readZip(
 ): AsyncGenerator<ZippedFile> {
   const zip = await collect(bytes, limits.zip);
   // Loaded when a zip is read, so that no one else pays for it.
-  const { fromBufferPromise } = await import('yauzl');
-  const index = await fromBufferPromise(zip, { lazyEntries: true }).catch((error: unknown) => {
+  const { default: yauzl } = await import('yauzl');
+  const index = await yauzl.fromBufferPromise(zip, { lazyEntries: true }).catch((error: unknown) => {
     throw unreadable(`the zip cannot be read: ${(error as Error).message}`);
   });
   const { entries, fault } = await entriesIn(index, names, limits.files);
