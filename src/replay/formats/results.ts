@@ -12,7 +12,7 @@ export function saysFailed(content: unknown): boolean {
 const FAILED_BEGINNINGS = ['Error', 'Tool call timed out.', 'An error occurred while running the tool.'];
 
 /** The text of a message's content: a string, a block with a text, or blocks, of which those with a text count. */
-export function textOf(content: unknown): string {
+function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   const blocks = Array.isArray(content) ? listOf(content) : [content];
   const texts = blocks.map((block) => fieldsOf<'text'>(block)?.text);

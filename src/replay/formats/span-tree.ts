@@ -28,7 +28,7 @@ export interface CallStep {
 }
 
 /** An agent at work. */
-export interface AgentStep {
+interface AgentStep {
   readonly kind: 'agent';
   readonly start: number;
 }
