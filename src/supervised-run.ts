@@ -255,6 +255,10 @@ export class SupervisedRun implements Run, Position, Frame {
     }
   }
 
+  inside<T>(fn: () => T): T {
+    return runInside(this, fn);
+  }
+
   finish(): void {
     this.#end('ANSWERING', undefined);
   }
@@ -771,7 +775,7 @@ export function checkTimeout(name: string, ms: number): void {
 }
 
 /** The innermost call whose body the present code is inside of; of one run, or of any. */
-function innermostCall(run?: SupervisedRun): SupervisedCall | null {
+export function innermostCall(run?: Run): SupervisedCall | null {
   const frame = innermostFrame(
     (candidate) => candidate instanceof SupervisedCall && (run === undefined || candidate.run === run),
   );

@@ -1,0 +1,153 @@
+import type { Invocation } from './invocation.ts';
+
+/** Whether a value is a stream of the platform. */
+export function isReadable(value: unknown): value is ReadableStream<unknown> {
+  return typeof (value as ReadableStream | null)?.getReader === 'function';
+}
+
+export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof (value as AsyncIterable<unknown> | null)?.[Symbol.asyncIterator] === 'function';
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null)?.then === 'function';
+}
+
+/** A stream that gives what another gives, and by which an invocation sees how far it is read. */
+export function readableOf<T>(invocation: Invocation, source: ReadableStream<T>): ReadableStream<T> {
+  const reader = invocation.openReader();
+  const inner = source.getReader();
+  return new ReadableStream<T>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read(() => inner.read());
+          if (!done) return controller.enqueue(value);
+          reader.ended();
+          controller.close();
+        } catch (error) {
+          reader.ended();
+          controller.error(error);
+          inner.cancel(error).catch(ignore);
+        }
+      },
+      async cancel(reason) {
+        reader.left();
+        await inner.cancel(reason);
+      },
+    },
+    // What was not asked for is not read.
+    { highWaterMark: 0 },
+  );
+}
+
+/** The same for an iterator: each step that is taken is a step of the other. */
+export function iteratorOf<T>(invocation: Invocation, source: AsyncIterable<T>): AsyncIterableIterator<T> {
+  const reader = invocation.openReader();
+  const inner = source[Symbol.asyncIterator]();
+  const step = async (next: () => Promise<IteratorResult<T>>): Promise<IteratorResult<T>> => {
+    try {
+      const result = await reader.read(next);
+      if (result.done) reader.ended();
+      return result;
+    } catch (error) {
+      reader.ended();
+      // A generator ends only when it is asked to, and may be busy with a body that does not stop.
+      inner.return?.().catch(ignore);
+      throw error;
+    }
+  };
+  return {
+    next: () => step(() => inner.next()),
+    return: async (value) => {
+      reader.left();
+      return (await inner.return?.(value)) ?? { done: true, value };
+    },
+    throw: async (error) => {
+      reader.left();
+      if (inner.throw === undefined) throw error;
+      return await inner.throw(error);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+/**
+ * A result with streams in it, such as frameworks return: whatever of it can be read or awaited is watched, and all else is
+ * as it was. That a promise of it is settled must mean that the agent is done.
+ */
+export function resultOf<T extends object>(invocation: Invocation, result: T): T {
+  invocation.watch();
+  const methods = new Map<unknown, unknown>();
+  return new Proxy(result, {
+    get(target, key) {
+      const own = Reflect.getOwnPropertyDescriptor(target, key);
+      // Of the result itself: its getters and methods may need it to have private members.
+      const value: unknown = Reflect.get(target, key, target);
+      // The language demands that what cannot change does not.
+      if (own !== undefined && !own.configurable && own.writable === false) return value;
+      if (typeof value !== 'function') return watched(invocation, value);
+      let method = methods.get(value);
+      if (method === undefined) {
+        method = (...args: unknown[]) => {
+          const returned: unknown = value.apply(target, args);
+          if (returned === undefined) watchSinks(invocation, args);
+          return watched(invocation, returned);
+        };
+        methods.set(value, method);
+      }
+      return method;
+    },
+  });
+}
+
+function watched(invocation: Invocation, value: unknown): unknown {
+  if (isReadable(value)) return readableOf(invocation, value);
+  if (isThenable(value)) return promiseOf(invocation, value);
+  if (isAsyncIterable(value)) return iteratorOf(invocation, value);
+  return isResponse(value) ? responseOf(invocation, value) : value;
+}
+
+/** A response whose body is watched. */
+export function responseOf(invocation: Invocation, response: Response): Response {
+  if (response.body === null) return response;
+  return new Response(readableOf(invocation, response.body), response);
+}
+
+export function isResponse(value: unknown): value is Response {
+  return typeof Response === 'function' && value instanceof Response;
+}
+
+function promiseOf<T>(invocation: Invocation, promise: PromiseLike<T>): Promise<T> {
+  const reader = invocation.openReader();
+  const settled = reader.read(() => promise).finally(() => reader.ended());
+  // Results make many promises, of which callers await few.
+  settled.catch(ignore);
+  return settled;
+}
+
+/** Node's response, into which a method that returns nothing writes: it is closed at the end, and when the client goes. */
+function watchSinks(invocation: Invocation, args: readonly unknown[]): void {
+  for (const sink of args) {
+    if (!isSink(sink)) continue;
+    const reader = invocation.openReader();
+    reader
+      .read(() => new Promise<void>((resolve) => sink.once('close', resolve)))
+      .then(() => (sink.writableFinished ? reader.ended() : reader.left()))
+      .catch(() => reader.ended());
+  }
+}
+
+interface Sink {
+  readonly writableFinished: boolean;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+function isSink(value: unknown): value is Sink {
+  const sink = value as Partial<Sink> | null;
+  return typeof sink?.once === 'function' && typeof sink.writableFinished === 'boolean';
+}
+
+function ignore(): void {}
