@@ -182,6 +182,6 @@ export class Gate {
 }
 
 /** What a model is told of a refusal: why, and what is legal instead. */
-export function refusalText({ message, hint }: ToolExecutionBlocked): string {
+function refusalText({ message, hint }: ToolExecutionBlocked): string {
   return `${message}. ${hint}`;
 }

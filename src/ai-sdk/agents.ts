@@ -1,5 +1,5 @@
-import type { Gate } from '../adapters/index.ts';
-import { PhasegateError } from '../errors.ts';
+import { type Gate, rejectUnsupervised, withMethods } from '../adapters/index.ts';
+import { invalidArgument } from '../errors.ts';
 import type { RunOptions } from '../run.ts';
 import type { Agent, AgentFunction } from './index.ts';
 import type { Tool, ToolWrapper } from './tools.ts';
@@ -27,7 +27,10 @@ export function superviseAgent<A extends Agent | AgentFunction>(
       });
   };
   if (typeof agent !== 'function') {
-    rejectUnwrapped(wrapper.unwrapped(agent.tools));
+    if (typeof agent?.generate !== 'function' || typeof agent.stream !== 'function') {
+      throw invalidArgument('agent', 'an agent, or a function such as generateText', agent);
+    }
+    rejectUnsupervised(wrapper.unwrapped(agent.tools));
     return withMethods(agent, {
       generate: asRun((parameters) => agent.generate(parameters)),
       stream: asRun((parameters) => agent.stream(parameters)),
@@ -37,23 +40,4 @@ export function superviseAgent<A extends Agent | AgentFunction>(
   const supervised: Invoke = (parameters) =>
     invoke(parameters?.tools ? { ...parameters, tools: wrapper.wrapAll(parameters.tools) } : parameters);
   return supervised as unknown as A;
-}
-
-function rejectUnwrapped(names: readonly string[]): void {
-  if (names.length === 0) return;
-  throw new PhasegateError(
-    'unsupervised-tool',
-    `The agent has tools that are not under enforcement: ${names.join(', ')}. Make it with tools: gate.tools({ … })`,
-  );
-}
-
-function withMethods<A extends object>(agent: A, methods: Readonly<Record<string, Invoke>>): A {
-  return new Proxy(agent, {
-    get(target, key) {
-      if (typeof key === 'string' && Object.hasOwn(methods, key)) return methods[key];
-      // With the agent itself as `this`, which may have private members.
-      const value: unknown = Reflect.get(target, key, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
 }

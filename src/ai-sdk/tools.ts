@@ -1,7 +1,4 @@
-import type { Gate } from '../adapters/index.ts';
-import { Relay } from '../adapters/relay.ts';
-import { isAsyncIterable } from '../adapters/streams.ts';
-import type { Call } from '../call.ts';
+import { type Gate, isAsyncIterable, Relay, signalFor, throwRefusal } from '../adapters/index.ts';
 import { invalidArgument } from '../errors.ts';
 
 /** What of a tool is looked at: the function that is its body, if it has one here. */
@@ -82,7 +79,7 @@ export class ToolWrapper {
         iterates = true;
         return relay.drain(result);
       },
-      refuse,
+      throwRefusal,
     );
     // An iterable has to be returned at once. Of one that comes when the call has waited its turn, and was not expected, the
     // AI SDK gets the last piece, which is what it takes for the result.
@@ -106,15 +103,6 @@ async function lastOf(pieces: AsyncIterable<unknown>): Promise<unknown> {
   return last;
 }
 
-function refuse(text: string, cause: unknown): never {
-  throw new Error(text, { cause });
-}
-
 function isGeneratorFunction(body: object): boolean {
   return Object.prototype.toString.call(body) === '[object AsyncGeneratorFunction]';
-}
-
-/** The body stops for the framework's reasons, and when its run ends. */
-function signalFor(call: Call, given: AbortSignal | undefined): AbortSignal {
-  return given === undefined || given === call.signal ? call.signal : AbortSignal.any([given, call.signal]);
 }
