@@ -3,7 +3,7 @@
  * so each brings its own; what the adapter does to types is checked in their folders.
  */
 import { type Gate, supervise } from 'phasegate/ai-sdk';
-import type { Agent, Body, Harness, Setup, Turn } from './harness.ts';
+import type { Agent, Body, Harness, Script, Setup, Turn } from './harness.ts';
 
 /** What of the package `ai` is used. */
 export interface AiSdk {
@@ -11,7 +11,7 @@ export interface AiSdk {
   readonly [name: string]: any;
 }
 
-interface Version {
+export interface Version {
   readonly ai: AiSdk;
   /** `MockLanguageModelV3` or `MockLanguageModelV4`. */
   readonly Model: new (
@@ -21,7 +21,7 @@ interface Version {
   readonly stepCountIs: (count: number) => unknown;
 }
 
-type Tools = Record<string, { execute(args: unknown, options: unknown): unknown }>;
+export type Tools = Record<string, { execute(args: unknown, options: unknown): unknown }>;
 
 /** The ways to use it: an agent, the two functions, and code of one's own around them. */
 export function harnesses(version: Version): Harness[] {
@@ -41,10 +41,10 @@ export function harnesses(version: Version): Harness[] {
 
 function agentOf(version: Version, name: string, setup: Setup): Agent {
   const { ai, stepCountIs } = version;
-  const conversation: { turns: number; told: readonly string[] } = { turns: 0, told: [] };
+  const conversation: Conversation = { turns: 0, told: [] };
   const gate = supervise(setup.enforcement, setup.options);
   const tools: Tools = gate.tools(toolsOf(version, setup.bodies, () => tools));
-  const settings = { model: modelOf(version, setup, conversation), tools, stopWhen: stepCountIs(50) };
+  const settings = { model: modelOf(version, setup.script, conversation), tools, stopWhen: stepCountIs(50) };
   const invoke = invocations(ai, name, gate, settings);
   return {
     get turns() {
@@ -116,11 +116,16 @@ interface Prompt {
   }[];
 }
 
+interface Conversation {
+  turns: number;
+  told: readonly string[];
+}
+
 /** A model that says what the script says, and remembers what it was told. */
-function modelOf(
+export function modelOf(
   { Model }: Version,
-  { script }: Setup,
-  conversation: { turns: number; told: readonly string[] },
+  script: Script,
+  conversation: Conversation = { turns: 0, told: [] },
 ): object {
   const say = ({ prompt }: Prompt) => {
     const told = prompt

@@ -35,6 +35,17 @@ export interface ToolRequest {
 /** How an adapter shows a refusal to the model: what it returns is the result of the call, and it may throw as well. */
 export type ShowRefusal<T> = (text: string, blocked: ToolExecutionBlocked) => T;
 
+/** How a framework streams. Streams and async iterables as such are known. */
+export interface Framework {
+  /** Whether what an agent returned is a result with streams in it; see `resultOf` for what is made of it. */
+  hasStreams?(result: object): boolean;
+  /**
+   * Whether a stream ends at once, in a way of the framework's own, when the caller aborts, also while a body does not stop.
+   * Otherwise whoever reads it gets the reason of the abort.
+   */
+  readonly endsAbortedStreams?: boolean;
+}
+
 /** How refusals of a run follow each other. */
 interface Row {
   length: number;
@@ -47,19 +58,15 @@ interface Row {
 export class Gate {
   readonly enforcement: Enforcement;
   readonly #settings: Settings;
-  readonly #hasStreams: (result: object) => boolean;
+  readonly #framework: Framework;
   readonly #invocations = new WeakMap<Run, Invocation>();
   readonly #rows = new WeakMap<Run, Row>();
 
-  /**
-   * @param given An enforcement, or a configuration to make one of.
-   * @param hasStreams Whether what an agent returned is a result with streams in it (see `resultOf`), as the framework has
-   *   them; streams and iterables themselves are known.
-   */
-  constructor(given: Enforcement | Config, options: GateOptions, hasStreams: (result: object) => boolean) {
+  /** @param given An enforcement, or a configuration to make one of. */
+  constructor(given: Enforcement | Config, options: GateOptions, framework: Framework) {
     this.enforcement = enforcementOf(given);
     this.#settings = readSettings(options);
-    this.#hasStreams = hasStreams;
+    this.#framework = framework;
   }
 
   /**
@@ -91,12 +98,28 @@ export class Gate {
       );
     } catch (error) {
       // A refusal that comes out of the body is one of a call inside of it.
-      const blocked = admitted ? undefined : findToolExecutionBlocked(error);
-      if (blocked === undefined) throw error;
-      // Of code that asks again and again, the model reads one answer.
-      const turn = request.turn ?? innermostCall(run);
-      if (this.#aborts(run, blocked, turn)) throw blocked;
-      return await show(refusalText(blocked), blocked);
+      if (admitted) throw error;
+      return await this.#show(run, request, error, show);
+    }
+  }
+
+  /**
+   * Asks for a call whose body the framework runs by itself, and tells of in callbacks. End it with `afterCall` or `failCall`
+   * of its run.
+   *
+   * @returns The call; or what `show` returns, when it is refused. It rejects as {@link call} does.
+   */
+  async admit<T>(
+    request: ToolRequest & { readonly run: Run },
+    show: ShowRefusal<T>,
+  ): Promise<{ readonly call: Call } | { readonly shown: T }> {
+    const { run, tool, args, callId } = request;
+    try {
+      const call = await run.beforeCall(tool, args, { callId });
+      this.#rows.delete(run);
+      return { call };
+    } catch (error) {
+      return { shown: this.#show(run, request, error, show) };
     }
   }
 
@@ -124,15 +147,16 @@ export class Gate {
   begin(options: RunOptions = {}): Invocation {
     const given = Object.entries(options).filter(([, value]) => value !== undefined);
     const run = this.enforcement.beginRun({ ...this.#settings.run, ...Object.fromEntries(given) });
-    const invocation = new Invocation(run, options.signal, this.#settings.unreadMs);
+    const { endsAbortedStreams = false } = this.#framework;
+    const { unreadMs } = this.#settings;
+    const invocation = new Invocation(run, { callerSignal: options.signal, endsAbortedStreams, unreadMs });
     this.#invocations.set(run, invocation);
     return invocation;
   }
 
   #watch(invocation: Invocation, result: unknown): unknown {
     if (isReadable(result)) return readableOf(invocation, result);
-    if (typeof result === 'object' && result !== null && this.#hasStreams(result))
-      return resultOf(invocation, result);
+    if (isObject(result) && this.#framework.hasStreams?.(result)) return resultOf(invocation, result);
     if (isAsyncIterable(result)) return iteratorOf(invocation, result);
     if (isResponse(result)) return responseOf(invocation, result);
     if (isThenable(result)) return this.#settle(invocation, result);
@@ -149,6 +173,13 @@ export class Gate {
       throw error;
     }
     return this.#watch(invocation, result);
+  }
+
+  #show<T>(run: Run, { turn }: ToolRequest, error: unknown, show: ShowRefusal<T>): T {
+    const blocked = findToolExecutionBlocked(error);
+    // Of code that asks again and again, the model reads one answer.
+    if (blocked === undefined || this.#aborts(run, blocked, turn ?? innermostCall(run))) throw error;
+    return show(refusalText(blocked), blocked);
   }
 
   /** @returns Whether the refusal has ended the run, or ends it now. */
@@ -179,6 +210,10 @@ export class Gate {
     this.#rows.set(run, row);
     return row.length;
   }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 /** What a model is told of a refusal: why, and what is legal instead. */

@@ -11,9 +11,19 @@ export interface Reader {
   left(): void;
 }
 
+/** What an invocation is made with. */
+export interface InvocationOptions {
+  /** With which the caller may abort it. */
+  readonly callerSignal: AbortSignal | undefined;
+  /** Whether the framework ends its streams by itself, in its own way, when the caller aborts. */
+  readonly endsAbortedStreams: boolean;
+  /** How many milliseconds nobody may be reading what was handed out. */
+  readonly unreadMs: number;
+}
+
 interface Failure {
   readonly error: unknown;
-  /** It was the caller who aborted: frameworks have their own ways of ending a stream then. */
+  /** It was the caller who aborted. */
   readonly byCaller: boolean;
 }
 
@@ -23,8 +33,7 @@ interface Failure {
  */
 export class Invocation {
   readonly run: Run;
-  readonly #callerSignal: AbortSignal | undefined;
-  readonly #unreadMs: number;
+  readonly #options: InvocationOptions;
   readonly #waiting = new Set<(failure: Failure) => void>();
   #failure: Failure | undefined;
 
@@ -34,15 +43,10 @@ export class Invocation {
   #unreadSince = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /**
-   * @param run Has just been begun.
-   * @param callerSignal With which the caller may abort it.
-   * @param unreadMs How long nobody may be reading what was handed out.
-   */
-  constructor(run: Run, callerSignal: AbortSignal | undefined, unreadMs: number) {
+  /** @param run Has just been begun. */
+  constructor(run: Run, options: InvocationOptions) {
     this.run = run;
-    this.#callerSignal = callerSignal;
-    this.#unreadMs = unreadMs;
+    this.#options = options;
     if (run.signal.aborted) this.#aborted();
     else run.signal.addEventListener('abort', () => this.#aborted(), { once: true });
   }
@@ -56,8 +60,9 @@ export class Invocation {
   /** Whoever waits for the invocation gets this error, and so does whoever asks later. */
   fail(error: unknown): void {
     if (this.#failure !== undefined) return;
-    const signal = this.#callerSignal;
-    const failure = { error, byCaller: signal?.aborted === true && signal.reason === this.run.signal.reason };
+    const { callerSignal } = this.#options;
+    const byCaller = callerSignal?.aborted === true && callerSignal.reason === this.run.signal.reason;
+    const failure = { error, byCaller };
     this.#failure = failure;
     clearTimeout(this.#timer);
     for (const tell of this.#waiting) tell(failure);
@@ -94,9 +99,10 @@ export class Invocation {
 
   /** From now on somebody has to read what was handed out, or the run is aborted. */
   watch(): void {
-    if (this.#timer !== undefined || this.#unreadMs === Number.POSITIVE_INFINITY) return;
+    const { unreadMs } = this.#options;
+    if (this.#timer !== undefined || unreadMs === Number.POSITIVE_INFINITY) return;
     this.#unreadSince = Date.now();
-    this.#startTimer(this.#unreadMs);
+    this.#startTimer(unreadMs);
   }
 
   async #read<T>(next: () => PromiseLike<T>): Promise<T> {
@@ -112,7 +118,7 @@ export class Invocation {
   #race<T>(promised: PromiseLike<T>, streaming: boolean): Promise<T> {
     return new Promise((resolve, reject) => {
       const onFailure = ({ error, byCaller }: Failure) => {
-        if (!(streaming && byCaller)) reject(error);
+        if (!(streaming && byCaller && this.#options.endsAbortedStreams)) reject(error);
       };
       const settled = () => this.#waiting.delete(onFailure);
       if (this.#failure === undefined) this.#waiting.add(onFailure);
@@ -133,9 +139,10 @@ export class Invocation {
   #startTimer(ms: number): void {
     this.#timer = setTimeout(() => {
       if (this.run.state.finished) return;
-      const left = this.#reading > 0 ? this.#unreadMs : this.#unreadSince + this.#unreadMs - Date.now();
+      const { unreadMs } = this.#options;
+      const left = this.#reading > 0 ? unreadMs : this.#unreadSince + unreadMs - Date.now();
       if (left > 0) this.#startTimer(left);
-      else this.#abandon(`its stream was not read for ${this.#unreadMs} ms`);
+      else this.#abandon(`its stream was not read for ${unreadMs} ms`);
     }, ms);
     // A stream that nobody reads is no reason for a process to live on.
     (this.#timer as { unref?: () => void }).unref?.();

@@ -17,11 +17,14 @@ export class Relay<T> implements AsyncIterableIterator<T> {
   /**
    * Takes the steps, in the body of the call.
    *
+   * @param signal Of the call: when it is aborted, nobody may be there any more who asks for a step.
    * @returns The last piece.
    * @throws (rejects) What the iterable throws; and an error when nobody wants the rest.
    */
-  async drain(source: AsyncIterable<T>): Promise<T | undefined> {
+  async drain(source: AsyncIterable<T>, signal: AbortSignal): Promise<T | undefined> {
     const iterator = source[Symbol.asyncIterator]();
+    if (signal.aborted) this.#leave();
+    else signal.addEventListener('abort', () => this.#leave(), { once: true });
     let last: T | undefined;
     for (;;) {
       const step = await this.#nextStep();
@@ -56,13 +59,17 @@ export class Relay<T> implements AsyncIterableIterator<T> {
   }
 
   async return(value?: unknown): Promise<IteratorResult<T>> {
-    this.#left = true;
-    this.#wake?.();
+    this.#leave();
     return { done: true, value };
   }
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  #leave(): void {
+    this.#left = true;
+    this.#wake?.();
   }
 
   async #nextStep(): Promise<Step<T> | undefined> {

@@ -31,9 +31,10 @@ export function readableOf<T>(invocation: Invocation, source: ReadableStream<T>)
           inner.cancel(error).catch(ignore);
         }
       },
-      async cancel(reason) {
+      cancel(reason) {
         reader.left();
-        await inner.cancel(reason);
+        // Not awaited: of a stream that was split, one part waits for the other to be cancelled as well.
+        inner.cancel(reason).catch(ignore);
       },
     },
     // What was not asked for is not read.
@@ -93,8 +94,11 @@ export function resultOf<T extends object>(invocation: Invocation, result: T): T
       if (method === undefined) {
         method = (...args: unknown[]) => {
           const returned: unknown = value.apply(target, args);
-          if (returned === undefined) watchSinks(invocation, args);
-          return watched(invocation, returned);
+          const sinks = args.filter(isSink);
+          if (sinks.length === 0) return watched(invocation, returned);
+          for (const sink of sinks) watchSink(invocation, sink);
+          // A promise of the piping tells nothing of how it went: it is kept when the client has gone, too.
+          return isThenable(returned) ? quietly(invocation.settle(returned)) : returned;
         };
         methods.set(value, method);
       }
@@ -122,32 +126,37 @@ export function isResponse(value: unknown): value is Response {
 
 function promiseOf<T>(invocation: Invocation, promise: PromiseLike<T>): Promise<T> {
   const reader = invocation.openReader();
-  const settled = reader.read(() => promise).finally(() => reader.ended());
-  // Results make many promises, of which callers await few.
-  settled.catch(ignore);
-  return settled;
+  return quietly(reader.read(() => promise).finally(() => reader.ended()));
 }
 
-/** Node's response, into which a method that returns nothing writes: it is closed at the end, and when the client goes. */
-function watchSinks(invocation: Invocation, args: readonly unknown[]): void {
-  for (const sink of args) {
-    if (!isSink(sink)) continue;
-    const reader = invocation.openReader();
-    reader
-      .read(() => new Promise<void>((resolve) => sink.once('close', resolve)))
-      .then(() => (sink.writableFinished ? reader.ended() : reader.left()))
-      .catch(() => reader.ended());
-  }
+/** Results make many promises, of which callers await few: those that are not may fail unheard. */
+function quietly<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(ignore);
+  return promise;
 }
 
+/** A response of Node, into which a method writes: it is closed at its end, and when the client goes. */
 interface Sink {
   readonly writableFinished: boolean;
+  readonly destroyed: boolean;
   once(event: 'close', listener: () => void): unknown;
 }
 
 function isSink(value: unknown): value is Sink {
   const sink = value as Partial<Sink> | null;
   return typeof sink?.once === 'function' && typeof sink.writableFinished === 'boolean';
+}
+
+function watchSink(invocation: Invocation, sink: Sink): void {
+  const reader = invocation.openReader();
+  const closed = new Promise<void>((resolve) => {
+    if (sink.destroyed) resolve();
+    else sink.once('close', resolve);
+  });
+  reader
+    .read(() => closed)
+    .then(() => (sink.writableFinished ? reader.ended() : reader.left()))
+    .catch(() => reader.ended());
 }
 
 function ignore(): void {}

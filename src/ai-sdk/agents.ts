@@ -31,9 +31,11 @@ export function superviseAgent<A extends Agent | AgentFunction>(
       throw invalidArgument('agent', 'an agent, or a function such as generateText', agent);
     }
     rejectUnsupervised(wrapper.unwrapped(agent.tools));
+    const generate = asRun((parameters) => agent.generate(parameters));
+    const stream = asRun((parameters) => agent.stream(parameters));
     return withMethods(agent, {
-      generate: asRun((parameters) => agent.generate(parameters)),
-      stream: asRun((parameters) => agent.stream(parameters)),
+      generate: async (parameters: Parameters) => await generate(parameters),
+      stream: async (parameters: Parameters) => await stream(parameters),
     });
   }
   const invoke = asRun(agent);

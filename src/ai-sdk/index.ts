@@ -16,7 +16,7 @@ import type { Config } from '../config.ts';
 import type { Enforcement } from '../enforcement.ts';
 import type { Run, RunOptions } from '../run.ts';
 import { superviseAgent } from './agents.ts';
-import { hasStreams, type Tool, ToolWrapper } from './tools.ts';
+import { framework, type Tool, ToolWrapper } from './tools.ts';
 
 export type { GateOptions } from '../adapters/index.ts';
 
@@ -71,7 +71,7 @@ export interface Gate {
  * @throws {PhasegateError} `invalid-argument`.
  */
 export function supervise(enforcement: Enforcement | Config, options: GateOptions = {}): Gate {
-  const core = new Core(enforcement, options, hasStreams);
+  const core = new Core(enforcement, options, framework);
   const wrapper = new ToolWrapper(core);
   return {
     enforcement: core.enforcement,

@@ -1,4 +1,11 @@
-import { type Gate, isAsyncIterable, Relay, signalFor, throwRefusal } from '../adapters/index.ts';
+import {
+  type Framework,
+  type Gate,
+  isAsyncIterable,
+  Relay,
+  signalFor,
+  throwRefusal,
+} from '../adapters/index.ts';
 import { invalidArgument } from '../errors.ts';
 
 /** What of a tool is looked at: the function that is its body, if it has one here. */
@@ -16,10 +23,11 @@ interface ExecuteOptions {
 
 type Execute = (this: unknown, input: unknown, options?: ExecuteOptions) => unknown;
 
-/** The results of `streamText`: other objects that agents return are over when they are returned. */
-export function hasStreams(result: object): boolean {
-  return 'textStream' in result;
-}
+/** How the AI SDK streams: what `streamText` returns has streams in it, and ends them by itself when it is aborted. */
+export const framework: Framework = {
+  hasStreams: (result) => 'textStream' in result,
+  endsAbortedStreams: true,
+};
 
 /** Puts tools of the AI SDK under enforcement, each once. */
 export class ToolWrapper {
@@ -74,10 +82,10 @@ export class ToolWrapper {
           abortSignal: signalFor(call, options.abortSignal),
         });
         if (isAsyncIterable(result)) this.#iterating.add(body);
-        else return iterates ? relay.drain(onlyOf(result)) : result;
+        else return iterates ? relay.drain(onlyOf(result), call.signal) : result;
         if (promised) return lastOf(result);
         iterates = true;
-        return relay.drain(result);
+        return relay.drain(result, call.signal);
       },
       throwRefusal,
     );
