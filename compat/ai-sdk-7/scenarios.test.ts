@@ -1,10 +1,5 @@
 import * as ai from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
-import { harnesses } from '../suite/ai-sdk.ts';
-import { describeAiSdk } from '../suite/ai-sdk-only.ts';
-import { describeAdapter } from '../suite/index.ts';
+import { describeAiSdk } from '../suite/ai-sdk/index.ts';
 
-const version = { ai, Model: MockLanguageModelV4, stepCountIs: ai.isStepCount };
-
-for (const harness of harnesses(version)) describeAdapter(harness);
-describeAiSdk(version);
+describeAiSdk({ ai, Model: MockLanguageModelV4, stepCountIs: ai.isStepCount });

@@ -1,11 +1,13 @@
+import { describeCalls } from './calls.ts';
 import type { Harness } from './harness.ts';
 import { describePaths } from './paths.ts';
-import { describeScenarios } from './scenarios.ts';
+import { describeRuns } from './runs.ts';
 import { describeStreams } from './streams.ts';
 
 /** Everything that an adapter has to do, for one way to use one framework. */
 export function describeAdapter(harness: Harness): void {
-  describeScenarios(harness);
+  describeCalls(harness);
+  describeRuns(harness);
   describeStreams(harness);
   describePaths(harness);
 }
