@@ -19,6 +19,7 @@ import { superviseAgent } from './agents.ts';
 import { framework, type Tool, ToolWrapper } from './tools.ts';
 
 export type { GateOptions } from '../adapters/index.ts';
+export type { Tool } from './tools.ts';
 
 /** An agent, as `ToolLoopAgent` is one. */
 export interface Agent {

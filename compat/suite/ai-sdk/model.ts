@@ -37,7 +37,7 @@ interface Prompt {
 
 /** A model that says what the script says, and remembers what it was told. */
 export function modelOf(
-  { Model }: Version,
+  { Model }: Pick<Version, 'Model'>,
   script: Script,
   conversation: Conversation = { turns: 0, told: [] },
 ): object {
