@@ -18,7 +18,7 @@ const PAGE = 'docs/adapters.md';
 export function describeDocs(entry: string, files: Readonly<Record<string, string>>): void {
   describe(`${PAGE}: the snippets of ${entry}`, () => {
     // Inside of the framework's folder, so that its packages are found.
-    const folder = resolve('.snippets');
+    const folder = resolve('.snippets', 'docs');
     const blocks = blocksOf(PAGE);
     const snippets = blocks.filter(({ language, text }) => language === 'ts' && text.includes(`'${entry}'`));
 
