@@ -1,6 +1,6 @@
 // Only compiled: what goes through the gate keeps its types, and what is no tool, agent or option is an error.
 import { generateText, jsonSchema, streamText, ToolLoopAgent, tool } from 'ai';
-import { createEnforcement, type Enforcement, type Run } from 'phasegate';
+import { createEnforcement, createSupervisor, type Enforcement, type Run } from 'phasegate';
 import { type Gate, type GateOptions, supervise } from 'phasegate/ai-sdk';
 import { z } from 'zod';
 
@@ -17,6 +17,7 @@ const options: GateOptions = {
   budget: 'own',
 };
 const gate: Gate = supervise(createEnforcement(), options);
+supervise(createSupervisor({ maxSteps: 20 }));
 supervise({ agentProfile: { resourceBudget: { maxSteps: 20 } } });
 same<typeof gate.enforcement, Enforcement>(true);
 

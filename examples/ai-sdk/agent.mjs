@@ -6,11 +6,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { ToolLoopAgent, tool } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
-import { createEnforcement, createSupervisor } from 'phasegate';
+import { createSupervisor } from 'phasegate';
 import { supervise } from 'phasegate/ai-sdk';
 import { z } from 'zod';
 
-const gate = supervise(createEnforcement({ supervisor: createSupervisor({ maxSteps: 3 }) }));
+const gate = supervise(createSupervisor({ maxSteps: 3 }));
 
 gate.enforcement.on((event) => {
   if (event.type === 'call.started') console.log(`  ${event.tool} ${JSON.stringify(event.args)}`);

@@ -1,11 +1,10 @@
 import type { Call } from '../call.ts';
-import type { Config } from '../config.ts';
 import type { Enforcement } from '../enforcement.ts';
 import { findToolExecutionBlocked, type ToolExecutionBlocked } from '../errors.ts';
 import type { Run, RunOptions } from '../run.ts';
 import { innermostCall } from '../supervised-run.ts';
 import { endedByPolicy, Invocation } from './invocation.ts';
-import { enforcementOf, type GateOptions, readSettings, type Settings } from './options.ts';
+import { enforcementOf, type GateOptions, readSettings, type Settings, type Supervising } from './options.ts';
 import {
   isAsyncIterable,
   isReadable,
@@ -62,8 +61,8 @@ export class Gate {
   readonly #invocations = new WeakMap<Run, Invocation>();
   readonly #rows = new WeakMap<Run, Row>();
 
-  /** @param given An enforcement, or a configuration to make one of. */
-  constructor(given: Enforcement | Config, options: GateOptions, framework: Framework) {
+  /** @param given An enforcement, or what to make one of. */
+  constructor(given: Supervising, options: GateOptions, framework: Framework) {
     this.enforcement = enforcementOf(given);
     this.#settings = readSettings(options);
     this.#framework = framework;

@@ -2,7 +2,7 @@
  * What the adapters are made of. An adapter puts a framework under enforcement in one line, and is small: it knows what the
  * framework's tools and agents look like, and how the framework tells a model of an error. All else is here.
  *
- * - A *gate* is what `supervise(enforcement, options)` of an adapter returns: `tools` wraps tools, `agent` wraps what invokes
+ * - A *gate* is what `supervise(supervising, options)` of an adapter returns: `tools` wraps tools, `agent` wraps what invokes
  *   an agent, `run` makes any code a run, and each returns what it was given, of the same type. `enforcement` is where
  *   listeners are added.
  * - A *call* is a body that runs when it is admitted: `Gate.call`. Which run it is a call of is known from the code around it
@@ -30,6 +30,6 @@
 export { rejectUnsupervised, signalFor, throwRefusal, withMethods } from './agents.ts';
 export { type Framework, Gate, type ShowRefusal, type ToolRequest } from './gate.ts';
 export type { Invocation } from './invocation.ts';
-export type { GateOptions } from './options.ts';
+export type { AgentOptions, GateOptions, Supervising } from './options.ts';
 export { Relay } from './relay.ts';
 export { isAsyncIterable } from './streams.ts';

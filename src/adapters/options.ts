@@ -4,9 +4,13 @@ import { createEnforcement, type Enforcement } from '../enforcement.ts';
 import { invalidArgument } from '../errors.ts';
 import type { RunOptions } from '../run.ts';
 import { checkTimeout } from '../supervised-run.ts';
+import type { Supervisor } from '../supervisor.ts';
 
-/** How an adapter shows refusals, and how its runs are begun. */
-export interface GateOptions extends Pick<RunOptions, 'timeoutMs' | 'budget' | 'maxDepth'> {
+/** How the runs of an agent are begun. */
+export interface AgentOptions extends Pick<RunOptions, 'timeoutMs' | 'budget' | 'maxDepth'> {}
+
+/** How an adapter shows refusals, and how all of its runs are begun. */
+export interface GateOptions extends AgentOptions {
   /**
    * What a refusal leads to. `'message'`: the model reads the reason and what is legal instead, in the framework's own form
    * of a tool error. `'abort'`: the run is aborted, and the caller gets the `ToolExecutionBlocked`.
@@ -33,7 +37,7 @@ export interface Settings {
   readonly onBlocked: 'message' | 'abort';
   readonly maxBlocked: number;
   readonly unreadMs: number;
-  readonly run: Pick<RunOptions, 'timeoutMs' | 'budget' | 'maxDepth'>;
+  readonly run: AgentOptions;
 }
 
 /**
@@ -52,21 +56,36 @@ export function readSettings(options: GateOptions): Settings {
     throw invalidArgument('maxBlocked', 'a whole number of 0 or more, or Infinity', maxBlocked);
   }
   checkTimeout('unreadMs', unreadMs);
-  if (options.timeoutMs !== undefined) checkTimeout('timeoutMs', options.timeoutMs);
+  // Of the runs too, so that a slip is told where it was made.
   const { timeoutMs, budget, maxDepth } = options;
+  if (timeoutMs !== undefined) checkTimeout('timeoutMs', timeoutMs);
+  if (budget !== undefined && budget !== 'shared' && budget !== 'own') {
+    throw invalidArgument('budget', "'shared' or 'own'", budget);
+  }
+  if (maxDepth !== undefined && !isCount(maxDepth)) {
+    throw invalidArgument('maxDepth', 'a whole number of 0 or more, or Infinity', maxDepth);
+  }
   return { onBlocked, maxBlocked, unreadMs, run: { timeoutMs, budget, maxDepth } };
 }
 
+/** What an adapter supervises with. */
+export type Supervising = Enforcement | Supervisor | Config;
+
 /**
- * The enforcement that an adapter was given, or one made of the configuration that it was given.
+ * The enforcement that an adapter was given, or one made of the supervisor or the configuration that it was given.
  *
- * @throws {ConfigError} when what was given is no enforcement, and has faults as a configuration.
+ * @throws {ConfigError} when what was given is none of them, or has faults as a configuration.
  */
-export function enforcementOf(given: Enforcement | Config): Enforcement {
-  return isEnforcement(given) ? given : createEnforcement({ config: given });
+export function enforcementOf(given: Supervising): Enforcement {
+  if (isEnforcement(given)) return given;
+  return createEnforcement(isSupervisor(given) ? { supervisor: given } : { config: given });
 }
 
-function isEnforcement(given: Enforcement | Config): given is Enforcement {
+function isEnforcement(given: Supervising): given is Enforcement {
   const { beginRun, tool, currentRun } = (given ?? {}) as Partial<Enforcement>;
   return [beginRun, tool, currentRun].every((member) => typeof member === 'function');
+}
+
+function isSupervisor(given: Supervising): given is Supervisor {
+  return typeof (given as Supervisor | null)?.rules?.table?.pathToActing === 'function';
 }

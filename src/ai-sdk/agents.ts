@@ -1,8 +1,16 @@
-import { type Gate, rejectUnsupervised, withMethods } from '../adapters/index.ts';
+import { type AgentOptions, type Gate, rejectUnsupervised, withMethods } from '../adapters/index.ts';
 import { invalidArgument } from '../errors.ts';
-import type { RunOptions } from '../run.ts';
-import type { Agent, AgentFunction } from './index.ts';
 import type { Tool, ToolWrapper } from './tools.ts';
+
+/** An agent, as `ToolLoopAgent` is one. */
+export interface Agent {
+  readonly tools: unknown;
+  generate(options: never): unknown;
+  stream(options: never): unknown;
+}
+
+/** A function that takes tools and a signal, as `generateText` and `streamText` do. */
+export type AgentFunction = (options: never) => unknown;
 
 /** What of the parameters of an invocation is looked at. */
 interface Parameters {
@@ -17,7 +25,7 @@ export function superviseAgent<A extends Agent | AgentFunction>(
   gate: Gate,
   wrapper: ToolWrapper,
   agent: A,
-  options: RunOptions = {},
+  options: AgentOptions = {},
 ): A {
   const asRun = (invoke: (parameters: never) => unknown): Invoke => {
     return (parameters) =>
