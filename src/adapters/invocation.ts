@@ -108,7 +108,8 @@ export class Invocation {
   async #read<T>(next: () => PromiseLike<T>): Promise<T> {
     this.#reading += 1;
     try {
-      return await this.#race(next(), true);
+      // What is made as it is read, such as by a generator, is made inside of the run.
+      return await this.#race(this.run.inside(next), true);
     } finally {
       this.#reading -= 1;
       this.#unreadSince = Date.now();

@@ -34,7 +34,7 @@ export function readableOf<T>(invocation: Invocation, source: ReadableStream<T>)
       cancel(reason) {
         reader.left();
         // Not awaited: of a stream that was split, one part waits for the other to be cancelled as well.
-        inner.cancel(reason).catch(ignore);
+        invocation.run.inside(() => inner.cancel(reason)).catch(ignore);
       },
     },
     // What was not asked for is not read.
@@ -44,8 +44,9 @@ export function readableOf<T>(invocation: Invocation, source: ReadableStream<T>)
 
 /** The same for an iterator: each step that is taken is a step of the other. */
 export function iteratorOf<T>(invocation: Invocation, source: AsyncIterable<T>): AsyncIterableIterator<T> {
+  const { run } = invocation;
   const reader = invocation.openReader();
-  const inner = source[Symbol.asyncIterator]();
+  const inner = run.inside(() => source[Symbol.asyncIterator]());
   const step = async (next: () => Promise<IteratorResult<T>>): Promise<IteratorResult<T>> => {
     try {
       const result = await reader.read(next);
@@ -54,7 +55,7 @@ export function iteratorOf<T>(invocation: Invocation, source: AsyncIterable<T>):
     } catch (error) {
       reader.ended();
       // A generator ends only when it is asked to, and may be busy with a body that does not stop.
-      inner.return?.().catch(ignore);
+      run.inside(() => inner.return?.())?.catch(ignore);
       throw error;
     }
   };
@@ -62,12 +63,12 @@ export function iteratorOf<T>(invocation: Invocation, source: AsyncIterable<T>):
     next: () => step(() => inner.next()),
     return: async (value) => {
       reader.left();
-      return (await inner.return?.(value)) ?? { done: true, value };
+      return (await run.inside(() => inner.return?.(value))) ?? { done: true, value };
     },
     throw: async (error) => {
       reader.left();
       if (inner.throw === undefined) throw error;
-      return await inner.throw(error);
+      return await run.inside(() => inner.throw?.(error) as Promise<IteratorResult<T>>);
     },
     [Symbol.asyncIterator]() {
       return this;
@@ -80,20 +81,21 @@ export function iteratorOf<T>(invocation: Invocation, source: AsyncIterable<T>):
  * as it was. That a promise of it is settled must mean that the agent is done.
  */
 export function resultOf<T extends object>(invocation: Invocation, result: T): T {
+  const { run } = invocation;
   invocation.watch();
   const methods = new Map<unknown, unknown>();
   return new Proxy(result, {
     get(target, key) {
       const own = Reflect.getOwnPropertyDescriptor(target, key);
       // Of the result itself: its getters and methods may need it to have private members.
-      const value: unknown = Reflect.get(target, key, target);
+      const value: unknown = run.inside(() => Reflect.get(target, key, target));
       // The language demands that what cannot change does not.
       if (own !== undefined && !own.configurable && own.writable === false) return value;
       if (typeof value !== 'function') return watched(invocation, value);
       let method = methods.get(value);
       if (method === undefined) {
         method = (...args: unknown[]) => {
-          const returned: unknown = value.apply(target, args);
+          const returned: unknown = run.inside(() => value.apply(target, args));
           const sinks = args.filter(isSink);
           if (sinks.length === 0) return watched(invocation, returned);
           for (const sink of sinks) watchSink(invocation, sink);
@@ -114,14 +116,13 @@ function watched(invocation: Invocation, value: unknown): unknown {
   return isResponse(value) ? responseOf(invocation, value) : value;
 }
 
-/** A response whose body is watched. */
-export function responseOf(invocation: Invocation, response: Response): Response {
-  if (response.body === null) return response;
+/** A response that has a body, which is watched. */
+export function responseOf(invocation: Invocation, response: Response & { readonly body: object }): Response {
   return new Response(readableOf(invocation, response.body), response);
 }
 
-export function isResponse(value: unknown): value is Response {
-  return typeof Response === 'function' && value instanceof Response;
+export function isResponse(value: unknown): value is Response & { readonly body: object } {
+  return typeof Response === 'function' && value instanceof Response && value.body !== null;
 }
 
 function promiseOf<T>(invocation: Invocation, promise: PromiseLike<T>): Promise<T> {
