@@ -32,10 +32,13 @@ export class Relay<T> implements AsyncIterableIterator<T> {
         await iterator.return?.();
         throw new Error('The result of the call was not read to its end');
       }
-      const result = await iterator.next().catch((error) => {
+      let result: IteratorResult<T>;
+      try {
+        result = await iterator.next();
+      } catch (error) {
         step.reject(error);
         throw error;
-      });
+      }
       step.resolve(result);
       if (result.done) return last;
       last = result.value;

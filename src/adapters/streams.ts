@@ -55,7 +55,7 @@ export function iteratorOf<T>(invocation: Invocation, source: AsyncIterable<T>):
     } catch (error) {
       reader.ended();
       // A generator ends only when it is asked to, and may be busy with a body that does not stop.
-      run.inside(() => inner.return?.())?.catch(ignore);
+      Promise.resolve(run.inside(() => inner.return?.())).catch(ignore);
       throw error;
     }
   };

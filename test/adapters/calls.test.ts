@@ -153,7 +153,12 @@ describe('a refusal', () => {
 
   it('for which a policy ends the run is what whoever waits for the agent gets', async () => {
     const gate = gateOf({ maxSteps: 0, onBudgetExhausted: 'terminate' });
-    expect(await refusalOf(gate.invoke(() => search(gate)))).toMatchObject({ code: 'step-budget' });
+    // As frameworks do, which go on with whatever a tool throws.
+    const swallowing = async () => {
+      await search(gate).catch(() => undefined);
+      await new Promise(() => {});
+    };
+    expect(await refusalOf(gate.invoke(swallowing))).toMatchObject({ code: 'step-budget' });
     const refuses = { name: 'rule', check: () => ({ allowed: false, message: 'Not today' }) };
     const checked = new Gate(
       createEnforcement({

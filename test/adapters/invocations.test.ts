@@ -228,6 +228,20 @@ describe('a stream of the platform', () => {
     expect(ended()).toHaveLength(1);
   });
 
+  it('whose run is aborted cancels what it is made of', async () => {
+    const cancel = vi.fn();
+    const reason = new Error('Enough');
+    let run: Run | undefined;
+    const stream = gateOf().invoke((own) => {
+      run = own;
+      return new ReadableStream({ cancel });
+    });
+    const outcome = watch(read(stream));
+    run?.abort(reason);
+    expect(await outcome()).toEqual({ status: 'rejected', error: reason });
+    expect(cancel).toHaveBeenCalledWith(reason);
+  });
+
   it('in a response ends its run with the body; a response without one has ended it', async () => {
     const gate = gateOf();
     const response = gate.invoke(() => new Response('text', { status: 201, headers: { a: 'b' } }));
