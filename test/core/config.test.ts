@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { configJsonSchema, supervisorOptions } from '../../src/config.ts';
+import { supervisorOptions } from '../../src/config.ts';
+import { configJsonSchema } from '../../src/config-json-schema.ts';
 import {
   type Config,
   ConfigError,
@@ -282,6 +283,19 @@ describe('Keys and values that lie in wait', () => {
   test('inherited keys are not read', () => {
     const config: unknown = Object.create({ agentProfile: { resourceBudget: { maxSteps: 1 } } });
     expect(parseConfig(config)).toEqual({});
+  });
+
+  test('no code of a function runs to say that it is wrong', () => {
+    const trap = Object.setPrototypeOf(() => 'IDLE', {
+      get constructor() {
+        throw new Error('was run');
+      },
+    });
+    expect(faultLines(trap)).toEqual([': must be a mapping of keys to values, got a function']);
+    expect(faultLines({ dfa: { phases: [trap], parallel: trap } })).toEqual([
+      'dfa.phases.0: must be a text, got a function',
+      'dfa.parallel: must be "serialize" or "concurrent", got a function',
+    ]);
   });
 
   test('a circle is a fault like any other, and no overflow', () => {
