@@ -1,7 +1,7 @@
-import type { Call } from '../call.ts';
+import type { SupervisedCall } from '../call.ts';
 import type { Enforcement } from '../enforcement.ts';
 import { findToolExecutionBlocked, ToolExecutionBlocked } from '../errors.ts';
-import type { Run } from '../run.ts';
+import type { SupervisedRun } from '../supervised-run.ts';
 import type { Action } from './actions.ts';
 import type { TraceEvent } from './format.ts';
 import type { CallNode, RunNode } from './nodes.ts';
@@ -10,7 +10,7 @@ import type { FileFault, RunReport } from './report.ts';
 
 /** How the runs of a file are replayed. */
 export interface DriverOptions {
-  /** With a log of 1 decision or more, and without a limit to waiting. */
+  /** Without a limit to waiting. */
   readonly enforcement: Enforcement;
   /** The enforcement's: whether a top-level call waits until the calls before it have ended (SPEC §5.6). */
   readonly parallel: 'serialize' | 'concurrent';
@@ -34,7 +34,7 @@ export class Driver {
   readonly #recording: Recording;
   #reports: RunReport[] = [];
   // What is to be done, the next at the top: so no chain of calls that wait for each other makes a deep recursion.
-  readonly #todo: Iterator<Action>[] = [];
+  readonly #todo: Action[] = [];
 
   constructor(options: DriverOptions) {
     const { file, onFault } = options;
@@ -50,10 +50,13 @@ export class Driver {
     return this.#recording.roots;
   }
 
-  /** Takes the next event. Await what it returns, if anything, before the next. */
-  push(event: TraceEvent): Promise<void> | undefined {
-    this.#next(this.#recording.actions(event));
-    return this.#work();
+  /** Takes the next events. */
+  async push(events: readonly TraceEvent[]): Promise<void> {
+    for (const event of events) {
+      this.#next(this.#recording.actions(event));
+      const answer = this.#work();
+      if (answer !== undefined) await answer;
+    }
   }
 
   /** Takes the end of the file. */
@@ -73,24 +76,19 @@ export class Driver {
 
   // A monitor check may be asynchronous: then the rest is done when it has answered.
   #work(): Promise<void> | undefined {
-    for (let actions = this.#todo.at(-1); actions !== undefined; actions = this.#todo.at(-1)) {
-      const { done, value } = actions.next();
-      if (done) {
-        this.#todo.pop();
-        continue;
-      }
-      const answer = this.#perform(value);
+    for (let action = this.#todo.pop(); action !== undefined; action = this.#todo.pop()) {
+      const answer = this.#perform(action);
       if (answer !== undefined) return answer.then(() => this.#work());
     }
     return undefined;
   }
 
   #next(actions: readonly Action[]): void {
-    this.#todo.push(actions.values());
+    for (let i = actions.length - 1; i >= 0; i--) this.#todo.push(actions[i] as Action);
   }
 
   #perform(action: Action): Promise<void> | undefined {
-    const run = 'call' in action ? action.call.run : action.run;
+    const { run } = action;
     if (run.root.stopped) return undefined;
     const gate = gateOf(action);
     if (gate === 'never') return undefined;
@@ -108,8 +106,7 @@ export class Driver {
         this.#end(action.call, action.ok);
         return undefined;
       case 'propose':
-        begun(run).propose(action.target);
-        run.path.add(begun(run).log.at(-1)?.path ?? []);
+        this.#propose(run, action.target);
         return undefined;
       case 'finish':
         this.#finish(run, action);
@@ -118,8 +115,10 @@ export class Driver {
   }
 
   #begin(run: RunNode): void {
+    const { enforcement } = this.#options;
     try {
-      run.run = this.#options.enforcement.beginRun({ id: run.key, parent: run.parentCall?.call ?? null });
+      // What `createEnforcement` makes begins no other runs; of these the path of a call can be seen.
+      run.run = enforcement.beginRun({ id: run.key, parent: run.parentCall?.call ?? null }) as SupervisedRun;
     } catch (error) {
       const blocked = findToolExecutionBlocked(error);
       if (blocked === undefined || run.parentCall === undefined) throw error;
@@ -128,10 +127,15 @@ export class Driver {
     }
   }
 
+  #propose(run: RunNode, target: string): void {
+    const decision = begun(run).propose(target);
+    if (decision.allowed) run.path.add(decision.path);
+  }
+
   #start(node: CallNode): Promise<void> | undefined {
     const { run, event } = node;
     const maker = node.outer?.status === 'in-flight' ? node.outer.call : undefined;
-    const busy = run.inFlight.size > 0 || run.waiting.length > 0;
+    const busy = run.inFlight > 0 || run.waiting.length > 0;
     if (this.#options.parallel === 'serialize' && maker === undefined && busy && node.status === 'recorded') {
       node.status = 'waiting';
       run.waiting.push(node);
@@ -153,18 +157,17 @@ export class Driver {
     return undefined;
   }
 
-  #admitted(node: CallNode, call: Call): void {
+  #admitted(node: CallNode, call: SupervisedCall): void {
     const { run } = node;
     const { root } = run;
     node.status = 'in-flight';
     node.call = call;
-    run.inFlight.add(node);
+    run.inFlight += 1;
     root.inFlight += 1;
-    const decision = begun(run).log.at(-1);
-    run.path.add(decision?.path ?? []);
+    run.path.add(call.path);
     const { figures } = root;
     figures.steps = Math.max(figures.steps, root.steps + root.inFlight);
-    figures.loops = Math.max(figures.loops, decision?.loopCount ?? 0);
+    figures.loops = Math.max(figures.loops, call.loopCount);
   }
 
   #refusedWith(node: CallNode, error: unknown): void {
@@ -196,7 +199,7 @@ export class Driver {
     if (node.status !== 'in-flight' || node.call === undefined) return;
     const { run } = node;
     node.status = 'ended';
-    run.inFlight.delete(node);
+    run.inFlight -= 1;
     run.root.inFlight -= 1;
     if (ok) {
       run.root.steps += 1;
@@ -208,15 +211,16 @@ export class Driver {
   }
 
   #serveWaiting(run: RunNode): void {
-    const call = run.inFlight.size === 0 ? run.waiting.shift() : undefined;
+    const call = run.inFlight === 0 ? run.waiting.shift() : undefined;
     if (call === undefined) return;
-    const { backlog } = call;
-    call.backlog = [];
+    const { backlog = [] } = call;
+    call.backlog = undefined;
     run.root.held -= backlog.length + 1;
-    this.#next([{ do: 'start', call }, ...backlog]);
+    this.#next([{ do: 'start', run, call }, ...backlog]);
   }
 
   #hold(holder: CallNode, action: Action): void {
+    holder.backlog ??= [];
     holder.backlog.push(action);
     this.#countHeld(holder.run);
   }
@@ -224,7 +228,9 @@ export class Driver {
   // So that a recording without ends, or one that lost an end, needs no more memory than any other.
   #countHeld(run: RunNode): void {
     run.root.held += 1;
-    if (run.root.held > HELD_LIMIT) this.#next([...run.inFlight].map((call) => withoutResult(run, call)));
+    if (run.root.held <= HELD_LIMIT) return;
+    const inFlight = [...run.calls.values()].filter(({ status }) => status === 'in-flight');
+    this.#next(inFlight.map((call) => withoutResult(run, call)));
   }
 
   #finish(run: RunNode, action: Action & { do: 'finish' }): void {
@@ -261,7 +267,7 @@ export class Driver {
 const NONE: readonly RunReport[] = [];
 
 // Nothing is done inside of a run that was not begun: see `gateOf`.
-function begun(run: RunNode): Run {
+function begun(run: RunNode): SupervisedRun {
   if (run.run === undefined) throw new Error(`The replay of run ${run.key} was not begun`);
   return run.run;
 }
@@ -269,7 +275,7 @@ function begun(run: RunNode): Run {
 // A call without a result may have taken effect, so it is charged as a step.
 function withoutResult(run: RunNode, call: CallNode): Action {
   run.calls.delete(call.event.call);
-  return { do: 'end', call, ok: true };
+  return { do: 'end', run, call, ok: true };
 }
 
 /**
@@ -278,7 +284,7 @@ function withoutResult(run: RunNode, call: CallNode): Action {
  */
 function gateOf(action: Action): CallNode | 'open' | 'never' {
   let gate: CallNode | 'open' = 'open';
-  let run = 'call' in action ? action.call.run : action.run;
+  let { run } = action;
   let call = action.do === 'end' ? action.call : action.do === 'start' ? action.call.outer : undefined;
   for (;;) {
     for (; call !== undefined; call = call.outer) {

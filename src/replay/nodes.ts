@@ -1,5 +1,5 @@
-import type { Call } from '../call.ts';
-import type { Run } from '../run.ts';
+import type { SupervisedCall } from '../call.ts';
+import type { SupervisedRun } from '../supervised-run.ts';
 import type { Action } from './actions.ts';
 import type { CallBegan } from './format.ts';
 import { PhasePath } from './phase-path.ts';
@@ -41,11 +41,12 @@ export interface RunNode {
   ended: boolean;
 
   /** Absent until it is begun. */
-  run: Run | undefined;
+  run: SupervisedRun | undefined;
   /** It was not allowed to begin. */
   refused: boolean;
   readonly path: PhasePath;
-  readonly inFlight: Set<CallNode>;
+  /** Replayed calls that are in flight. */
+  inFlight: number;
   /** Calls that wait for their turn. */
   readonly waiting: CallNode[];
 }
@@ -63,9 +64,9 @@ export interface CallNode {
 
   status: 'recorded' | 'waiting' | 'in-flight' | 'refused' | 'ended';
   /** Once it is admitted. */
-  call: Call | undefined;
+  call: SupervisedCall | undefined;
   /** What the recording says of its inside and of its end, while it waits. */
-  backlog: Action[];
+  backlog: Action[] | undefined;
 }
 
 export function newRoot(index: number, name: string): Root {
@@ -99,7 +100,7 @@ export function newRun(key: string, root: Root, parent?: RunNode, parentCall?: C
     run: undefined,
     refused: false,
     path: new PhasePath(),
-    inFlight: new Set(),
+    inFlight: 0,
     waiting: [],
   };
 }
@@ -113,6 +114,6 @@ export function newCall(run: RunNode, event: CallBegan, outer: CallNode | undefi
     nested: 0,
     status: 'recorded',
     call: undefined,
-    backlog: [],
+    backlog: undefined,
   };
 }

@@ -127,7 +127,8 @@ export class Recording {
       outer.nested += 1;
       root.figures.nested = Math.max(root.figures.nested, outer.nested);
     }
-    return [...actions, { do: 'start', call }];
+    actions.push({ do: 'start', run, call });
+    return actions;
   }
 
   #endCall(event: CallDone): Action[] {
@@ -143,7 +144,7 @@ export class Recording {
     // Else it was taken to have no result, and has ended.
     const call = run.calls.get(event.call);
     run.calls.delete(event.call);
-    return call === undefined ? [] : [{ do: 'end', call, ok: event.ok !== false }];
+    return call === undefined ? [] : [{ do: 'end', run, call, ok: event.ok !== false }];
   }
 
   #endRun(event: RunDone): Action[] {
