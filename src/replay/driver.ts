@@ -53,7 +53,9 @@ export class Driver {
   /** Takes the next events. */
   async push(events: readonly TraceEvent[]): Promise<void> {
     for (const event of events) {
-      this.#next(this.#recording.actions(event));
+      const action = this.#recording.action(event);
+      if (action === undefined) continue;
+      this.#todo.push(action);
       const answer = this.#work();
       if (answer !== undefined) await answer;
     }
@@ -96,9 +98,9 @@ export class Driver {
       this.#hold(gate, action);
       return undefined;
     }
+    if (run.run === undefined) this.#begin(run);
     switch (action.do) {
       case 'begin':
-        this.#begin(run);
         return undefined;
       case 'start':
         return this.#start(action.call);

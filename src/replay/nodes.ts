@@ -1,6 +1,7 @@
 import type { SupervisedCall } from '../call.ts';
 import type { SupervisedRun } from '../supervised-run.ts';
 import type { Action } from './actions.ts';
+import { BriefMap } from './brief-map.ts';
 import type { CallBegan } from './format.ts';
 import { PhasePath } from './phase-path.ts';
 import type { Refusal, RunFigures } from './report.ts';
@@ -34,7 +35,7 @@ export interface RunNode {
   readonly depth: number;
   readonly children: Set<RunNode>;
   /** Calls that the recording has not ended, by its keys. */
-  readonly calls: Map<string, CallNode>;
+  readonly calls: BriefMap<string, CallNode>;
   latestCall: CallNode | undefined;
   failuresInARow: number;
   /** The recording has ended it. */
@@ -93,7 +94,7 @@ export function newRun(key: string, root: Root, parent?: RunNode, parentCall?: C
     parentCall,
     depth: parent === undefined ? 0 : parent.depth + 1,
     children: new Set(),
-    calls: new Map(),
+    calls: new BriefMap(),
     latestCall: undefined,
     failuresInARow: 0,
     ended: false,
