@@ -7,6 +7,10 @@ export class BriefMap<Key, Value extends {}> {
   #value: Value | undefined;
   readonly #others = new Map<Key, Value>();
 
+  get size(): number {
+    return this.#others.size + (this.#value === undefined ? 0 : 1);
+  }
+
   get(key: Key): Value | undefined {
     return this.#value !== undefined && key === this.#key ? this.#value : this.#others.get(key);
   }

@@ -137,7 +137,7 @@ export class Driver {
   #start(node: CallNode): Promise<void> | undefined {
     const { run, event } = node;
     const maker = node.outer?.status === 'in-flight' ? node.outer.call : undefined;
-    const busy = run.inFlight > 0 || run.waiting.length > 0;
+    const busy = run.inFlight.size > 0 || run.waiting.length > 0;
     if (this.#options.parallel === 'serialize' && maker === undefined && busy && node.status === 'recorded') {
       node.status = 'waiting';
       run.waiting.push(node);
@@ -164,7 +164,7 @@ export class Driver {
     const { root } = run;
     node.status = 'in-flight';
     node.call = call;
-    run.inFlight += 1;
+    run.inFlight.add(node, node);
     root.inFlight += 1;
     run.path.add(call.path);
     const { figures } = root;
@@ -201,7 +201,7 @@ export class Driver {
     if (node.status !== 'in-flight' || node.call === undefined) return;
     const { run } = node;
     node.status = 'ended';
-    run.inFlight -= 1;
+    run.inFlight.delete(node);
     run.root.inFlight -= 1;
     if (ok) {
       run.root.steps += 1;
@@ -213,7 +213,7 @@ export class Driver {
   }
 
   #serveWaiting(run: RunNode): void {
-    const call = run.inFlight === 0 ? run.waiting.shift() : undefined;
+    const call = run.inFlight.size === 0 ? run.waiting.shift() : undefined;
     if (call === undefined) return;
     const { backlog = [] } = call;
     call.backlog = undefined;
@@ -230,9 +230,8 @@ export class Driver {
   // So that a recording without ends, or one that lost an end, needs no more memory than any other.
   #countHeld(run: RunNode): void {
     run.root.held += 1;
-    if (run.root.held <= HELD_LIMIT) return;
-    const inFlight = [...run.calls.values()].filter(({ status }) => status === 'in-flight');
-    this.#next(inFlight.map((call) => withoutResult(run, call)));
+    if (run.root.held > HELD_LIMIT)
+      this.#next(Array.from(run.inFlight.values(), (call) => withoutResult(run, call)));
   }
 
   #finish(run: RunNode, action: Action & { do: 'finish' }): void {

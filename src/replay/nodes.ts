@@ -47,7 +47,7 @@ export interface RunNode {
   refused: boolean;
   readonly path: PhasePath;
   /** Replayed calls that are in flight. */
-  inFlight: number;
+  readonly inFlight: BriefMap<CallNode, CallNode>;
   /** Calls that wait for their turn. */
   readonly waiting: CallNode[];
 }
@@ -101,7 +101,7 @@ export function newRun(key: string, root: Root, parent?: RunNode, parentCall?: C
     run: undefined,
     refused: false,
     path: new PhasePath(),
-    inFlight: 0,
+    inFlight: new BriefMap(),
     waiting: [],
   };
 }

@@ -69,8 +69,8 @@ class Recording {
       return;
     }
     const run = nameOf(line.run);
-    if (run === undefined || !TYPES.has(type)) {
-      this.#passOver(type, line, at);
+    if (run === undefined) {
+      this.#withoutRun(type, line, at);
       return;
     }
     switch (type) {
@@ -90,17 +90,25 @@ class Recording {
       case 'phase.proposed':
         if (typeof line.target !== 'string') this.#fault('phase.proposed without "target", the phase', at);
         else this.#events.push({ type, run, target: line.target });
+        break;
+      case 'call.waiting':
+      case 'phase.entered':
+        break;
+      default:
+        this.#unknownType(type, at);
     }
   }
 
-  #passOver(type: string, line: Line, at: number): void {
-    if (!TYPES.has(type)) {
-      const types = [...TYPES].join(', ');
-      this.#fault(`unknown type ${JSON.stringify(type.slice(0, 60))}; there are: ${types}`, at);
-    } else if (type !== 'call.refused' || line.run !== null) {
+  #withoutRun(type: string, line: Line, at: number): void {
+    if (!TYPES.has(type)) this.#unknownType(type, at);
+    // A call that was refused for want of a run is no part of one.
+    else if (type !== 'call.refused' || line.run !== null)
       this.#fault(`${type} without "run", the id of its run`, at);
-    }
-    // A call without any run was refused for that, and is no part of a run.
+  }
+
+  #unknownType(type: string, at: number): void {
+    const types = [...TYPES].join(', ');
+    this.#fault(`unknown type ${JSON.stringify(type.slice(0, 60))}; there are: ${types}`, at);
   }
 
   #fault(message: string, line: number): void {
