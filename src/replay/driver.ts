@@ -119,7 +119,7 @@ export class Driver {
   #begin(run: RunNode): void {
     const { enforcement } = this.#options;
     try {
-      // What `createEnforcement` makes begins no other runs; of these the path of a call can be seen.
+      // What `createEnforcement` makes begins no other runs; a call of these is its own entry in the log.
       run.run = enforcement.beginRun({ id: run.key, parent: run.parentCall?.call ?? null }) as SupervisedRun;
     } catch (error) {
       const blocked = findToolExecutionBlocked(error);
@@ -166,10 +166,11 @@ export class Driver {
     node.call = call;
     run.inFlight.add(node, node);
     root.inFlight += 1;
-    run.path.add(call.path);
+    const { path, loopCount } = call.toLogEntry();
+    run.path.add(path);
     const { figures } = root;
     figures.steps = Math.max(figures.steps, root.steps + root.inFlight);
-    figures.loops = Math.max(figures.loops, call.loopCount);
+    figures.loops = Math.max(figures.loops, loopCount);
   }
 
   #refusedWith(node: CallNode, error: unknown): void {
