@@ -1,6 +1,7 @@
 import type { SupervisedCall } from '../call.ts';
 import type { Enforcement } from '../enforcement.ts';
-import { findToolExecutionBlocked, ToolExecutionBlocked } from '../errors.ts';
+import { findToolExecutionBlocked, type ToolExecutionBlocked } from '../errors.ts';
+import { Refusal } from '../refusal.ts';
 import type { SupervisedRun } from '../supervised-run.ts';
 import type { Action } from './actions.ts';
 import type { TraceEvent } from './format.ts';
@@ -154,7 +155,7 @@ export class Driver {
         (error) => this.#refusedWith(node, error),
       );
     }
-    if (answer instanceof ToolExecutionBlocked) this.#refusedWith(node, answer);
+    if (answer instanceof Refusal) this.#refused(node, answer);
     else this.#admitted(node, answer);
     return undefined;
   }
@@ -176,12 +177,16 @@ export class Driver {
   #refusedWith(node: CallNode, error: unknown): void {
     const blocked = findToolExecutionBlocked(error);
     if (blocked === undefined) throw error;
+    this.#refused(node, blocked);
+  }
+
+  #refused(node: CallNode, blocked: Refused): void {
     node.status = 'refused';
     this.#countRefusal(node, blocked, node.run);
     this.#serveWaiting(node.run);
   }
 
-  #countRefusal(node: CallNode, blocked: ToolExecutionBlocked, run: RunNode): void {
+  #countRefusal(node: CallNode, blocked: Refused, run: RunNode): void {
     const { root } = run;
     root.refused += 1;
     if (root.first !== undefined) return;
@@ -265,6 +270,8 @@ export class Driver {
     };
   }
 }
+
+type Refused = Pick<ToolExecutionBlocked, 'code' | 'message' | 'phase'>;
 
 const NONE: readonly RunReport[] = [];
 
