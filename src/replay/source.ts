@@ -10,13 +10,14 @@ export class PeekableSource implements TraceSource {
   #seenBytes: Uint8Array[] = [];
   #bytesSeen = 0;
   readonly #seenValues: (readonly JsonItem[])[] = [];
+  readonly #splitter = new JsonSplitter();
   readonly #values: AsyncGenerator<readonly JsonItem[]>;
   #looking = true;
 
   constructor(name: string, bytes: AsyncIterable<Uint8Array>) {
     this.name = name;
     this.#bytes = bytes[Symbol.asyncIterator]();
-    this.#values = splitValues(decodeText(this.#consume()));
+    this.#values = splitValues(this.#splitter, decodeText(this.#consume()));
   }
 
   /** The values from the first, which will be read again. Stop when enough were seen. */
@@ -37,9 +38,10 @@ export class PeekableSource implements TraceSource {
     await this.#bytes.return?.();
   }
 
-  async *values(): AsyncGenerator<readonly JsonItem[]> {
+  async *values(leaveOut?: (line: string) => boolean): AsyncGenerator<readonly JsonItem[]> {
     this.#looking = false;
     this.#seenBytes = [];
+    this.#splitter.leaveOut = leaveOut;
     yield* this.#seenValues.splice(0);
     yield* this.#values;
   }
@@ -65,8 +67,10 @@ export class PeekableSource implements TraceSource {
   }
 }
 
-async function* splitValues(text: AsyncIterable<string>): AsyncGenerator<readonly JsonItem[]> {
-  const splitter = new JsonSplitter();
+async function* splitValues(
+  splitter: JsonSplitter,
+  text: AsyncIterable<string>,
+): AsyncGenerator<readonly JsonItem[]> {
   for await (const piece of text) yield splitter.push(piece);
   yield splitter.end();
 }

@@ -23,9 +23,13 @@ export const phasegate: TraceFormat = {
   },
   async *read(source) {
     const recording = new Recording();
-    for await (const items of source.values()) yield recording.read(items);
+    const values = source.values((line) => PHASE_ENTERED.test(line));
+    for await (const items of values) yield recording.read(items);
   },
 };
+
+// Most lines tell of a phase, and say nothing to a replay. One with a further brace may be two, of a program that was killed.
+const PHASE_ENTERED = /^\{"type":"phase\.entered",[^{]*\}$/;
 
 const TYPES: ReadonlySet<unknown> = new Set([
   'run.started',
