@@ -16,7 +16,7 @@ export function openTrace(file: string | TraceStream): TraceStream {
 // The file is opened when it is first read from, and closed whenever reading ends.
 async function* readFile(path: string): AsyncGenerator<Uint8Array> {
   try {
-    yield* createReadStream(path) as AsyncIterable<Uint8Array>;
+    yield* createReadStream(path, { highWaterMark: 256 * 1024 }) as AsyncIterable<Uint8Array>;
   } catch (error) {
     throw new PhasegateError('file-unreadable', reasonOf(error as NodeJS.ErrnoException), { cause: error });
   }
