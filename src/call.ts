@@ -1,4 +1,5 @@
 import type { Frame } from './context.ts';
+import { invalidArgument } from './errors.ts';
 import type { LogEntry, Recorded } from './log.ts';
 import type { Step } from './move-table.ts';
 import type { Phase } from './phases.ts';
@@ -79,7 +80,8 @@ export class SupervisedCall implements Call, Recorded, Frame {
   // The entry in the log.
   newer: Recorded | undefined;
   outcome: Step | Refusal | undefined;
-  time = 0;
+  // Absent until it is decided, like the outcome: V8 then keeps the clock's own answer instead of copying it.
+  time: number | undefined;
   stepCount = 0;
   loopCount = 0;
   inFlight = 0;
@@ -128,7 +130,7 @@ export class SupervisedCall implements Call, Recorded, Frame {
     const refusal = outcome instanceof Refusal ? outcome : undefined;
     const path = outcome instanceof Refusal ? NO_PATH : (outcome?.path ?? NO_PATH);
     return {
-      time: this.time,
+      time: this.time ?? Number.NaN,
       tool: this.tool,
       callId: this.id,
       parent: this.parent?.id ?? null,
@@ -144,6 +146,15 @@ export class SupervisedCall implements Call, Recorded, Frame {
       inFlight: this.inFlight,
     };
   }
+}
+
+/**
+ * @returns The call, if it is one that a run of this package handed out.
+ * @throws {PhasegateError} `invalid-argument`.
+ */
+export function ownCall(name: string, call: Call | null): SupervisedCall | null {
+  if (call === null || call instanceof SupervisedCall) return call;
+  throw invalidArgument(name, 'a call that `beforeCall` or `callTool` handed out', call);
 }
 
 // A ring holds calls in the order in which they came, and forgets any of them at once. The first of them stands for it, so

@@ -54,8 +54,11 @@ export function innermostCall(): SupervisedCall | null {
 
 /** The innermost call of a run around the present code. */
 export function innermostCallOf(run: SupervisedRun): SupervisedCall | null {
-  // Looked at once more here, as every call asks.
-  if (storage?.getStore() === undefined) return null;
+  // Most calls are made from inside of none of their own run: they are not to pay for the closure that looks for one.
+  return storage?.getStore() === undefined ? null : lookForCallOf(run);
+}
+
+function lookForCallOf(run: SupervisedRun): SupervisedCall | null {
   return callOf(innermostFrame((frame) => frame.run === run && frame !== run));
 }
 

@@ -7,8 +7,10 @@ import { createMonitor, enabledAmong, type Monitor } from './monitor.ts';
 import { moveTable } from './move-table.ts';
 import type { SupervisorOptions } from './rules.ts';
 import type { Run, RunOptions } from './run.ts';
-import { checkTimeout, type RunHost, SupervisedRun, type Terms } from './supervised-run.ts';
+import { checkTimeout } from './run-options.ts';
+import { SupervisedRun } from './supervised-run.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
+import type { RunHost, Terms } from './terms.ts';
 
 /** What an enforcement is made of. */
 export interface EnforcementOptions {

@@ -38,46 +38,46 @@ export class PhaseRow {
 
   /** A call is admitted: the hops to ACTING, or the self-loop there. */
   get start(): Steps {
-    return this.#row.start;
+    return (this.#compiled ?? this.#compile()).start;
   }
 
   /** A call joins the visit to ACTING that others are on (SPEC §5.6). */
   get join(): Steps {
-    return this.#row.join;
+    return (this.#compiled ?? this.#compile()).join;
   }
 
   /** A call ends well. */
   get succeed(): Steps {
-    return this.#row.succeed;
+    return (this.#compiled ?? this.#compile()).succeed;
   }
 
   /** A call fails. */
   get fail(): Steps {
-    return this.#row.fail;
+    return (this.#compiled ?? this.#compile()).fail;
   }
 
   /** The run ends for a budget (SPEC §6.5). */
   get exhaust(): Steps {
-    return this.#row.exhaust;
+    return (this.#compiled ?? this.#compile()).exhaust;
   }
 
   /** The run ends for a refusal of the monitor (SPEC §6.5). */
   get reject(): Steps {
-    return this.#row.reject;
+    return (this.#compiled ?? this.#compile()).reject;
   }
 
   /** Explicit proposals, by target. */
   get proposals(): ReadonlyMap<Phase, Steps> {
-    return this.#row.proposals;
+    return (this.#compiled ?? this.#compile()).proposals;
   }
 
   /** A call where no table is enforced (SPEC §7): along no edge, where there is no path. */
   get unchecked(): Step {
-    return this.#row.unchecked;
+    return (this.#compiled ?? this.#compile()).unchecked;
   }
 
-  get #row(): CompiledRow {
-    this.#compiled ??= this.#table.compileRow(this);
+  #compile(): CompiledRow {
+    this.#compiled = this.#table.compileRow(this);
     return this.#compiled;
   }
 }

@@ -1,16 +1,17 @@
+import { abortError, reasonText } from './abort-reason.ts';
 import {
   type Body,
   type Call,
   type CallOptions,
   callsOf,
+  ownCall,
   pushCall,
   removeCall,
   SupervisedCall,
 } from './call.ts';
 import { condition } from './compile.ts';
-import { type Frame, innermostCall, innermostCallOf, runInside } from './context.ts';
+import { type Frame, innermostCallOf, runInside } from './context.ts';
 import {
-  isCount,
   type Position,
   type RefusalCode,
   refusalMessage,
@@ -21,65 +22,24 @@ import {
   withinStepBudget,
 } from './decide.ts';
 import { messageOf } from './describe.ts';
-import { invalidArgument, RunAbortedError, type Stage, ToolExecutionBlocked } from './errors.ts';
-import type { Emitter } from './events.ts';
+import { invalidArgument, RunAbortedError, type Stage } from './errors.ts';
 import { type LogEntry, RunLog } from './log.ts';
 import type { PhaseEvent } from './machine.ts';
-import type { Monitor, ValidationResult } from './monitor.ts';
+import type { ValidationResult } from './monitor.ts';
 import { failedMonitor, readAnswer } from './monitor-answer.ts';
-import type { MoveTable, PhaseRow, Step } from './move-table.ts';
+import type { PhaseRow, Step } from './move-table.ts';
+import { type Nesting, nestingOf } from './nesting.ts';
 import type { Phase } from './phases.ts';
 import { Refusal } from './refusal.ts';
-import type { Rules } from './rules.ts';
 import type { Run, RunOptions } from './run.ts';
 import { type PhaseActor, RunActor, type Standing } from './run-actor.ts';
+import { RunExtras } from './run-extras.ts';
+import { checkRunOptions } from './run-options.ts';
 import { type Decision, decision, type RunState } from './supervisor.ts';
-
-/** What the enforcement lends to each of its runs. */
-export interface RunHost {
-  readonly parallel: 'serialize' | 'concurrent';
-  /** Whether the `dfa` stage is on (SPEC §7). */
-  readonly dfa: boolean;
-  /** Runs the checks besides `dfa`; absent when there are none, so that a call is decided at once. */
-  readonly checks: ((...args: Parameters<Monitor['validate']>) => Promise<ValidationResult>) | undefined;
-  readonly waitTimeoutMs: number;
-  readonly logLimit: number;
-  readonly events: Emitter;
-}
-
-/** What runs are held to that begin between two edits of the table. */
-export interface Terms {
-  readonly host: RunHost;
-  readonly rules: Rules;
-  readonly table: MoveTable;
-}
-
-/** Where a run lies among others. */
-interface Nesting {
-  readonly parentCall: SupervisedCall | null;
-  readonly depth: number;
-  readonly maxDepth: number;
-  readonly budgetShared: boolean;
-}
-
-// What few runs need, or only at their end; made when it is needed, so that a live run stays small.
-class Extras {
-  reason: string | null = null;
-  abortedWith: { readonly reason: unknown } | undefined;
-  /** The phase whose loops are counted still, where the run has ended in another. */
-  loopPhase: Phase | undefined;
-  waiting: SupervisedCall | undefined;
-  children: Set<SupervisedRun> | undefined;
-  controller: AbortController | undefined;
-  release: (() => void) | undefined;
-  onAbort: ((error: unknown) => void) | undefined;
-  actor: RunActor | undefined;
-}
+import { tellOfPhase, tellOfRefusal, tellOfStart } from './telling.ts';
+import type { RunHost, Terms } from './terms.ts';
 
 const PARENT_ENDED = 'parent run ended';
-const MAX_TIMEOUT = 2 ** 31 - 1;
-const MAX_DEPTH = 5;
-const OUTERMOST: Nesting = { parentCall: null, depth: 0, maxDepth: MAX_DEPTH, budgetShared: true };
 // Ids are to be unlikely twice, also in the recordings of two processes; they are no secret.
 const ID_PREFIX = `run-${Math.random().toString(36).slice(2, 8)}`;
 let runsBegun = 0;
@@ -104,16 +64,12 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   #active: SupervisedCall | undefined;
   #callsAsked = 0;
   outer: Frame | undefined;
-  #extras: Extras | undefined;
+  #extras: RunExtras | undefined;
 
   constructor(terms: Terms, options: RunOptions) {
     super();
-    if (typeof options !== 'object' || options === null)
-      throw invalidArgument('The options of a run', 'an object', options);
+    checkRunOptions(options);
     const { id, timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
-    if (id !== undefined && typeof id !== 'string') throw invalidArgument('id', 'a string', id);
-    if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', 'an AbortSignal', signal);
-    checkTimeout('timeoutMs', timeoutMs);
     this.#terms = terms;
     this.#id = id;
     this.#at = terms.table.row('IDLE');
@@ -194,8 +150,8 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     return this.#terms.host.logLimit;
   }
 
-  get #more(): Extras {
-    this.#extras ??= new Extras();
+  get #more(): RunExtras {
+    this.#extras ??= new RunExtras();
     return this.#extras;
   }
 
@@ -213,7 +169,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       } else {
         this.#take(step);
         this.#extras?.actor?.tell();
-        if (host.events.observed) this.#tellOfPhase(Date.now(), from, target);
+        if (host.events.observed) tellOfPhase(this, Date.now(), from, target);
       }
     }
     const { events } = host;
@@ -343,7 +299,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   abort(reason?: unknown): void {
     if (this.#finished) return;
     this.#end('run.abort', 'ANSWERING', { reason });
-    this.#extras?.onAbort?.(this.#abortError(reason));
+    this.#extras?.onAbort?.(abortError(reason, this.id));
   }
 
   /**
@@ -352,7 +308,8 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
    */
   drive<T>(agent: (run: Run) => T | PromiseLike<T>): Promise<T> {
     const extras = this.#more;
-    if (extras.abortedWith !== undefined) return Promise.reject(this.#abortError(extras.abortedWith.reason));
+    if (extras.abortedWith !== undefined)
+      return Promise.reject(abortError(extras.abortedWith.reason, this.id));
     return new Promise((resolve, reject) => {
       extras.onAbort = reject;
       runInside(this, async () => agent(this), undefined).then(resolve, reject);
@@ -563,14 +520,14 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     this.pending += 1;
     if (selfLoop) this.pendingLoops += 1;
     this.#active = pushCall(this.#active, call);
-    for (let run = this.#budgetParent; run !== null; run = run.parent) run.childPending += 1;
+    for (let run = this.#nesting.payer; run !== null; run = run.parent) run.childPending += 1;
   }
 
   #giveBack(call: SupervisedCall, loops = call.selfLoop): void {
     this.pending -= 1;
     if (loops) this.pendingLoops -= 1;
     this.#active = removeCall(this.#active, call);
-    for (let run = this.#budgetParent; run !== null; run = run.parent) run.childPending -= 1;
+    for (let run = this.#nesting.payer; run !== null; run = run.parent) run.childPending -= 1;
   }
 
   /** Takes the path, and the call is in flight. */
@@ -607,7 +564,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     this.#recordCall(call);
     if (follows) actor?.follow('call.start', this.#standing);
     else actor?.tell();
-    const told = !events.observed || this.#finished || this.#tellOfStart(call, step.path);
+    const told = !events.observed || this.#finished || tellOfStart(call, step.path);
     call.args = undefined;
     // A listener may have ended the run just now.
     return this.#finished ? this.#takeBack(call, told) : call;
@@ -619,27 +576,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     if (loops === 'counted') this.loopCount += 1;
     else if (loops === 'forgotten') this.loopCount = 0;
     this.#at = to;
-  }
-
-  /** @returns Whether all was told: nothing starts any more once the run has ended. */
-  #tellOfStart(call: SupervisedCall, path: readonly Phase[]): boolean {
-    const { events } = this.host;
-    for (let hop = 1; hop < path.length; hop++) {
-      const from = path[hop - 1] as Phase;
-      const phase = path[hop] as Phase;
-      events.emit({ type: 'phase.entered', time: call.time, run: this.id, from, phase });
-      if (this.#finished) return false;
-    }
-    events.emit({
-      type: 'call.started',
-      time: call.time,
-      run: this.id,
-      call: call.id,
-      tool: call.tool,
-      parent: call.parent?.id ?? null,
-      args: call.args,
-    });
-    return true;
   }
 
   /** Refuses a call that was admitted, and whose body has not started when the run ended. */
@@ -654,7 +590,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     this.#inFlight -= 1;
     this.#giveBack(call, false);
     call.status = 'refused';
-    this.#tellOfRefusal(call, refusal);
+    tellOfRefusal(call, refusal);
     return refusal;
   }
 
@@ -677,7 +613,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const { events } = this.host;
     if (events.observed) {
       const time = Date.now();
-      if (step !== undefined && step.to !== from) this.#tellOfPhase(time, from.phase, step.to.phase);
+      if (step !== undefined && step.to !== from) tellOfPhase(this, time, from.phase, step.to.phase);
       events.emit({
         type: 'call.ended',
         time,
@@ -690,10 +626,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       });
     }
     if (this.pending === 0) this.#serveWaiting();
-  }
-
-  #tellOfPhase(time: number, from: Phase, phase: Phase): void {
-    this.host.events.emit({ type: 'phase.entered', time, run: this.id, from, phase });
   }
 
   // —— The actor, where there is one ——
@@ -735,7 +667,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const refusal = new Refusal(call, code, message, stage, result, endsIn);
     call.status = 'refused';
     call.outcome = refusal;
-    this.#tellOfRefusal(call, refusal);
+    tellOfRefusal(call, refusal);
     call.args = undefined;
     if (endsIn !== undefined) {
       this.#end(endsIn === 'REJECTED' ? 'run.reject' : 'run.exhaust', endsIn, { reason: message });
@@ -744,33 +676,10 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     return refusal;
   }
 
-  #tellOfRefusal(call: SupervisedCall, { code, message, stage }: Refusal): void {
-    const { events } = this.host;
-    if (!events.observed) return;
-    events.emit({
-      type: 'call.refused',
-      time: Date.now(),
-      run: this.id,
-      call: call.id,
-      tool: call.tool,
-      parent: call.parent?.id ?? null,
-      args: call.args,
-      code,
-      message,
-      stage,
-    });
-  }
-
   // —— Budgets shared with ancestors ——
 
-  /** The nearest run whose step budget its calls count in besides its own. */
-  get #budgetParent(): SupervisedRun | null {
-    const { budgetShared, parentCall } = this.#nesting;
-    return budgetShared && parentCall !== null ? parentCall.run : null;
-  }
-
   #exhaustedAncestor(): SupervisedRun | undefined {
-    for (let run = this.#budgetParent; run !== null; run = run.parent) {
+    for (let run = this.#nesting.payer; run !== null; run = run.parent) {
       const { rules, host } = run.#terms;
       if (host.dfa && !withinStepBudget(rules, run.stepCount, run.pending + run.childPending)) return run;
     }
@@ -779,7 +688,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   /** A call was made, so whoever shares his budget pays for it, also when it ends too late for this run. */
   #chargeAncestors(ok: boolean): void {
-    for (let run = this.#budgetParent; run !== null; run = run.parent) {
+    for (let run = this.#nesting.payer; run !== null; run = run.parent) {
       run.childPending -= 1;
       if (!ok || run.#finished) continue;
       run.stepCount += 1;
@@ -815,7 +724,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const { events } = this.host;
     if (events.observed) {
       const time = Date.now();
-      if (from !== phase) this.#tellOfPhase(time, from, phase);
+      if (from !== phase) tellOfPhase(this, time, from, phase);
       const { stepCount } = this;
       events.emit({ type: 'run.ended', time, run: this.id, phase, reason: extras.reason, stepCount });
     }
@@ -853,10 +762,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     }
   }
 
-  #abortError(reason: unknown): unknown {
-    return isError(reason) ? reason : new RunAbortedError('run-aborted', this.id, reasonText(reason), reason);
-  }
-
   // —— The log ——
 
   #recordCall(call: SupervisedCall): void {
@@ -871,79 +776,8 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 const ONE_IN_FLIGHT = condition(true, true, 1);
 const ROOMS = condition(false, false, 0);
 
-function nestingOf({ parent, budget = 'shared', maxDepth }: RunOptions): Nesting {
-  if (budget !== 'shared' && budget !== 'own') throw invalidArgument('budget', "'shared' or 'own'", budget);
-  if (maxDepth !== undefined && !isCount(maxDepth)) {
-    throw invalidArgument('maxDepth', 'a whole number of 0 or more, or Infinity', maxDepth);
-  }
-  const parentCall = parent === undefined ? innermostCall() : ownCall('parent', parent);
-  const budgetShared = budget === 'shared';
-  if (parentCall === null) {
-    return maxDepth === undefined && budgetShared
-      ? OUTERMOST
-      : { parentCall, depth: 0, maxDepth: maxDepth ?? MAX_DEPTH, budgetShared };
-  }
-  const depth = parentCall.run.depth + 1;
-  const bound = Math.min(maxDepth ?? Number.POSITIVE_INFINITY, parentCall.run.maxDepth);
-  if (depth > bound) throw tooDeep(parentCall, bound);
-  return { parentCall, depth, maxDepth: bound, budgetShared };
-}
-
-function tooDeep({ run, tool, id }: SupervisedCall, maxDepth: number): ToolExecutionBlocked {
-  return new ToolExecutionBlocked(`Runs nest deeper than ${maxDepth}`, {
-    tool,
-    callId: id,
-    runId: run.id,
-    stage: 'enforcement',
-    code: 'depth-exceeded',
-    result: null,
-    phase: run.phase,
-    stepCount: run.stepCount,
-  });
-}
-
 // The events that the machine takes for the step of a call.
 function eventsOf({ path }: Step, joins: boolean): PhaseEvent[] {
   const hops = path.slice(1, -1).map((phase): PhaseEvent => ({ type: `propose.${phase}` }));
   return [...hops, { type: joins ? 'call.join' : 'call.start' }];
-}
-
-/**
- * Checks a number of milliseconds that a timer is to take.
- *
- * @throws {PhasegateError} `invalid-argument`: a longer time than a timer can take would be over at once.
- */
-export function checkTimeout(name: string, ms: number): void {
-  if (ms === Number.POSITIVE_INFINITY) return;
-  if (!(typeof ms === 'number' && ms >= 1 && ms <= MAX_TIMEOUT)) {
-    throw invalidArgument(name, `milliseconds from 1 to ${MAX_TIMEOUT}, or Infinity`, ms);
-  }
-}
-
-function ownCall(name: string, call: Call | null): SupervisedCall | null {
-  if (call === null || call instanceof SupervisedCall) return call;
-  throw invalidArgument(name, 'a call that `beforeCall` or `callTool` handed out', call);
-}
-
-function isSignal(value: unknown): value is AbortSignal {
-  if (typeof value !== 'object' || value === null) return false;
-  const { aborted, addEventListener, removeEventListener } = value as AbortSignal;
-  return [typeof aborted, typeof addEventListener, typeof removeEventListener].join() === SIGNAL;
-}
-
-const SIGNAL = 'boolean,function,function';
-
-function reasonText(reason: unknown): string {
-  if (typeof reason === 'string') return reason;
-  if (reason === undefined) return 'no reason given';
-  return isError(reason) && reason instanceof RunAbortedError ? reason.reason : messageOf(reason);
-}
-
-// A proxy may throw when it is asked.
-function isError(value: unknown): value is Error {
-  try {
-    return value instanceof Error;
-  } catch {
-    return false;
-  }
 }

@@ -5,6 +5,7 @@ import { decodeText } from './text.ts';
 /** A source whose first values can be looked at before it is read, to find out its format. */
 export class PeekableSource implements TraceSource {
   readonly name: string;
+  readonly head: Uint8Array;
   readonly #bytes: AsyncIterator<Uint8Array>;
   // What looking ahead has consumed: as bytes, for a format that reads those, and as values.
   #seenBytes: Uint8Array[] = [];
@@ -14,8 +15,9 @@ export class PeekableSource implements TraceSource {
   readonly #values: AsyncGenerator<readonly JsonItem[]>;
   #looking = true;
 
-  constructor(name: string, bytes: AsyncIterable<Uint8Array>) {
+  constructor(name: string, bytes: AsyncIterable<Uint8Array>, head: Uint8Array = new Uint8Array(0)) {
     this.name = name;
+    this.head = head;
     this.#bytes = bytes[Symbol.asyncIterator]();
     this.#values = splitValues(this.#splitter, decodeText(this.#consume()));
   }

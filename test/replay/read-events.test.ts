@@ -35,7 +35,7 @@ describe('the format of a file', () => {
 
   it('is none where nothing is JSON, and the first line says why', async () => {
     const [fault] = await faultsOf('hello\nworld\n'.repeat(1000));
-    expect(fault).toMatch(/^1: not JSON: .* Known are: phasegate, claude-code, openai, anthropic;/);
+    expect(fault).toMatch(/^1: not JSON: .* Known are: phasegate, claude-code, .*, langchain;/);
   });
 
   it('is none of a file that is empty, or blank', async () => {
