@@ -4,6 +4,7 @@
  */
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { SupervisedCall } from './call.ts';
+import type { Run } from './run.ts';
 import type { SupervisedRun } from './supervised-run.ts';
 
 /** A call's body, or a run, that code can be inside of. */
@@ -53,13 +54,13 @@ export function innermostCall(): SupervisedCall | null {
 }
 
 /** The innermost call of a run around the present code. */
-export function innermostCallOf(run: SupervisedRun): SupervisedCall | null {
+export function innermostCallOf(run: Run): SupervisedCall | null {
   // Most calls are made from inside of none of their own run: they are not to pay for the closure that looks for one.
   return storage?.getStore() === undefined ? null : lookForCallOf(run);
 }
 
-function lookForCallOf(run: SupervisedRun): SupervisedCall | null {
-  return callOf(innermostFrame((frame) => frame.run === run && frame !== run));
+function lookForCallOf(run: Run): SupervisedCall | null {
+  return callOf(innermostFrame((frame) => frame.run === run && frame.run !== frame));
 }
 
 // A run is its own `run`; whatever else is a frame is a call.

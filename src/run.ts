@@ -100,6 +100,15 @@ export interface Run {
    * @example const pages = await run.callTool('search', { q }, (ctx) => search(q, ctx.signal));
    */
   callTool<T>(tool: string, args: unknown, body: Body<T>, options?: CallOptions): Promise<T>;
+  /**
+   * Runs code inside of the run: tools made with `enforcement.tool` find it from there, also after an await. For code that
+   * begins and ends its run by itself; `withRun` does all of it. Where the platform has no `AsyncLocalStorage` it only
+   * calls the function.
+   *
+   * @returns What the function returns; it throws what the function throws.
+   * @example const stream = run.inside(() => agent.stream(question));
+   */
+  inside<T>(fn: () => T): T;
   /** Ends the run in ANSWERING, once (SPEC §6.1). Calls that wait are refused. */
   finish(): void;
   /**

@@ -292,6 +292,10 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     }
   }
 
+  inside<T>(fn: () => T): T {
+    return runInside(this, fn, undefined);
+  }
+
   finish(): void {
     this.#end('run.finish', 'ANSWERING', undefined);
   }

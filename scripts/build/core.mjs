@@ -4,6 +4,8 @@ import { dirname, join, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const FOLDERS = ['src', 'machines'].map((folder) => join(ROOT, folder));
+// What users import, and what only the build does.
+const APART = new Set(['index.ts', 'config-json-schema.ts']);
 const ENTRY = 'scripts/build/core-entry.mjs';
 
 /** The core and what users import of it, as output: source. Split by themselves, they share one chunk and no more. */
@@ -15,9 +17,7 @@ export const coreEntries = { index: 'src/index.ts', core: ENTRY };
  * @returns {import('esbuild').Plugin}
  */
 export function core() {
-  const modules = readdirSync(join(ROOT, 'src')).filter(
-    (file) => file.endsWith('.ts') && file !== 'index.ts',
-  );
+  const modules = readdirSync(join(ROOT, 'src')).filter((file) => file.endsWith('.ts') && !APART.has(file));
   const contents = modules.map((file) => `export * from './src/${file}';`).join('\n');
   return {
     name: 'core',
