@@ -76,8 +76,13 @@ export interface TraceSource {
   bytes(): AsyncIterable<Uint8Array>;
   /** The text as it comes, in pieces that end anywhere: UTF-8, or UTF-16 with a byte order mark. */
   text(): AsyncIterable<string>;
-  /** The JSON values of the text, as they come: its lines, the elements of an outermost array, or the document that it is. */
-  values(): AsyncIterable<readonly JsonItem[]>;
+  /**
+   * The JSON values of the text, as they come: its lines, the elements of an outermost array, or the document that it is.
+   *
+   * @param leaveOut Whether a line says nothing: then it is not parsed, which takes longer than all else. It is not asked
+   *   about each of them.
+   */
+  values(leaveOut?: (line: string) => boolean): AsyncIterable<readonly JsonItem[]>;
 }
 
 /** How sure a format is that a file is of its kind. */

@@ -11,6 +11,7 @@ export class PeekableSource implements TraceSource {
   #seenBytes: Uint8Array[] = [];
   #bytesSeen = 0;
   readonly #seenValues: (readonly JsonItem[])[] = [];
+  readonly #splitter = new JsonSplitter();
   readonly #values: AsyncGenerator<readonly JsonItem[]>;
   #looking = true;
 
@@ -18,7 +19,7 @@ export class PeekableSource implements TraceSource {
     this.name = name;
     this.head = head;
     this.#bytes = bytes[Symbol.asyncIterator]();
-    this.#values = splitValues(decodeText(this.#consume()));
+    this.#values = splitValues(this.#splitter, decodeText(this.#consume()));
   }
 
   /** The values from the first, which will be read again. Stop when enough were seen. */
@@ -39,9 +40,10 @@ export class PeekableSource implements TraceSource {
     await this.#bytes.return?.();
   }
 
-  async *values(): AsyncGenerator<readonly JsonItem[]> {
+  async *values(leaveOut?: (line: string) => boolean): AsyncGenerator<readonly JsonItem[]> {
     this.#looking = false;
     this.#seenBytes = [];
+    this.#splitter.leaveOut = leaveOut;
     yield* this.#seenValues.splice(0);
     yield* this.#values;
   }
@@ -67,8 +69,10 @@ export class PeekableSource implements TraceSource {
   }
 }
 
-async function* splitValues(text: AsyncIterable<string>): AsyncGenerator<readonly JsonItem[]> {
-  const splitter = new JsonSplitter();
+async function* splitValues(
+  splitter: JsonSplitter,
+  text: AsyncIterable<string>,
+): AsyncGenerator<readonly JsonItem[]> {
   for await (const piece of text) yield splitter.push(piece);
   yield splitter.end();
 }

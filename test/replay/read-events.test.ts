@@ -67,4 +67,14 @@ describe('a source', () => {
     for await (const chunk of (await looked()).bytes()) bytes.push(chunk);
     expect(Buffer.concat(bytes).toString()).toBe(content);
   });
+
+  it('leaves out lines that are not wanted, before they are parsed', async () => {
+    const source = new PeekableSource('x', stream(`${lines({ a: 1 })}# note\n\n${lines({ b: 2 })}`).bytes);
+    const found: unknown[] = [];
+    for await (const items of source.values((line) => line.startsWith('#'))) found.push(...items);
+    expect(found).toEqual([
+      { value: { a: 1 }, line: 1, array: null },
+      { value: { b: 2 }, line: 4, array: null },
+    ]);
+  });
 });

@@ -134,7 +134,7 @@ function expectSense(events: readonly TraceEvent[], size: number): void {
     (message) => senseless.push(message),
     () => undefined,
   );
-  for (const event of events) if (event.type !== 'fault') recorded.actions(event);
+  for (const event of events) if (event.type !== 'fault') recorded.action(event);
   expect(senseless).toEqual([]);
   expect(events.length).toBeLessThan(size + 10);
   expect(({} as { role?: unknown }).role).toBeUndefined();
