@@ -30,7 +30,9 @@ test('it carries the licence of each package whose code it holds, and of no othe
   const bundled = code.flatMap((file) => [
     ...file.matchAll(/^\/\/ node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm),
   ]);
-  const licensed = [...text('dist/THIRD-PARTY-LICENSES.txt').matchAll(/^-{80}\n\n(\S+) \S+ \([^)]+\)\n\n\S/gm)];
+  const licensed = [
+    ...text('dist/THIRD-PARTY-LICENSES.txt').matchAll(/^-{80}\n\n(\S+) \S+ \([^)]+\)\n\n\S/gm),
+  ];
   const names = (matches: RegExpMatchArray[]) => [...new Set(matches.map(([, name]) => name))].sort();
   expect(names(bundled)).toContain('valibot');
   expect(names(licensed)).toEqual(names(bundled));
