@@ -1,5 +1,5 @@
 /** LangChain and LangGraph as the scenarios drive them. */
-import { type StructuredToolInterface, tool } from '@langchain/core/tools';
+import { type DynamicStructuredTool, type StructuredToolInterface, tool } from '@langchain/core/tools';
 import { MessagesAnnotation, StateGraph } from '@langchain/langgraph';
 import { createReactAgent, ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt';
 import { createAgent } from 'langchain';
@@ -105,7 +105,7 @@ function toolsOf(bodies: Readonly<Record<string, Body>>, gate: Gate, wrapped = t
 export function toolOf(
   name: string,
   body: (args: Record<string, unknown>, config: { signal?: AbortSignal } | undefined) => unknown,
-): StructuredToolInterface {
+): DynamicStructuredTool {
   return tool(async (args: Record<string, unknown>, config) => await body(args, config), {
     name,
     description: name,

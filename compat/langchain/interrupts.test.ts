@@ -1,8 +1,12 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Command, interrupt, MemorySaver, ParentCommand } from '@langchain/langgraph';
 import { createReactAgent } from '@langchain/langgraph/prebuilt';
 import { createAgent, humanInTheLoopMiddleware } from 'langchain';
 import type { SupervisorOptions } from 'phasegate';
 import type { Gate } from 'phasegate/langchain';
+import { replay } from 'phasegate/replay';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Script } from '../suite/harness.ts';
 import { errorOf, times, turns } from '../suite/world.ts';
@@ -136,4 +140,62 @@ it('a body that hands over to the graph around it has ended well', async () => {
   });
   expect(stage.endings).toEqual(['transfer ended']);
   expect(stage.world.ended).toMatchObject([{ stepCount: 1 }]);
+});
+
+it('with version v1 of createReactAgent all calls of the turn run again, and are charged again', async () => {
+  const stage = new Stage();
+  const gate = stage.gate();
+  const tools = gate.tools([
+    stage.tool('pay', () => `paid: ${interrupt('pay?')}`),
+    stage.tool('search', () => 'found'),
+  ]);
+  const llm = new ScriptedModel(turns([...times(1, 'search'), ...times(1, 'pay')]));
+  const agent = gate.agent(createReactAgent({ llm, tools, checkpointer: new MemorySaver() }));
+  await agent.invoke(GO, thread());
+  const state = await agent.invoke(new Command({ resume: 'yes' }) as never, thread());
+  expect(told(state)).toEqual(['found', 'paid: yes']);
+  expect(stage.world.ended.map(({ stepCount }) => stepCount)).toEqual([1, 2]);
+});
+
+it('an interrupt before the tools costs nothing', async () => {
+  const stage = new Stage({ maxSteps: 1 });
+  const gate = stage.gate();
+  const agent = gate.agent(
+    createReactAgent({
+      llm: new ScriptedModel(turns(times(1, 'search'))),
+      tools: gate.tools([stage.tool('search', () => 'found')]),
+      interruptBefore: ['tools'],
+      checkpointer: new MemorySaver(),
+    }),
+  );
+  await agent.invoke(GO, thread());
+  await agent.invoke(null, thread());
+  expect(stage.world.started).toEqual(['search']);
+  expect(stage.world.ended.map(({ stepCount }) => stepCount)).toEqual([0, 1]);
+});
+
+it('a recording with a call that was suspended goes through when it is replayed', async () => {
+  const stage = new Stage({ maxSteps: 1, maxLoopsPerPhase: 0 });
+  const gate = stage.gate();
+  const tools = gate.tools([stage.tool('pay', () => `paid: ${interrupt('pay?')}`)]);
+  const model = new ScriptedModel(turns(times(1, 'pay')));
+  const agent = createAgent({ model, tools, checkpointer: new MemorySaver() });
+  await gate.run(async () => {
+    await agent.invoke(GO, thread());
+    await agent.invoke(new Command({ resume: 'yes' }), thread());
+  });
+  let reports = 0;
+  const folder = mkdtempSync(join(tmpdir(), 'phasegate-'));
+  try {
+    const file = join(folder, 'recording.jsonl');
+    writeFileSync(file, stage.world.events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+    const { supervisor } = stage.world.enforcement;
+    for await (const report of replay({ files: [file], enforcement: { supervisor } })) {
+      expect(report).toMatchObject({ verdict: 'allowed', calls: 2, stepCount: 1 });
+      reports += 1;
+    }
+    expect(reports).toBe(1);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -2,7 +2,7 @@
 import { createReactAgent } from '@langchain/langgraph/prebuilt';
 import { createAgent, createMiddleware } from 'langchain';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { errorOf, times, turns } from '../suite/world.ts';
+import { errorOf, settled, times, turns } from '../suite/world.ts';
 import { ScriptedModel } from './model.ts';
 import { GO, Stage } from './stage.ts';
 
@@ -65,5 +65,21 @@ describe('the framework by itself', () => {
     const without = await least(createAgent({ model, tools }) as never);
     const withHooks = await least(createAgent({ model, tools, middleware: [hooks] }) as never);
     expect(withHooks - without).toBe(2);
+  });
+
+  it('runs afterAgent at the end only of an agent that nothing aborts', async () => {
+    const ran: string[] = [];
+    const hooks = createMiddleware({
+      name: 'hooks',
+      beforeAgent: () => void ran.push('before'),
+      afterAgent: () => void ran.push('after'),
+    });
+    const caller = new AbortController();
+    const tools = [stage.tool('search', () => caller.abort(new Error('Enough')))];
+    const model = new ScriptedModel(turns(times(1, 'search')));
+    const agent = createAgent({ model, tools, middleware: [hooks] });
+    await errorOf(agent.invoke(GO, { signal: caller.signal }));
+    await settled();
+    expect(ran).toEqual(['before']);
   });
 });

@@ -45,7 +45,7 @@ describe('gate.middleware', () => {
     stage = new Stage();
     const gate = stage.gate();
     const add = tool(() => 'sum', { name: 'add', description: 'Adds.', schema: z.object({ a: z.number() }) });
-    const model = new ScriptedModel(turns([{ tool: 'add', args: { a: 'one' } }]));
+    const model = new ScriptedModel((turn) => (turn === 0 ? [{ tool: 'add', args: { a: 'one' } }] : 'done'));
     const agent = gate.agent(createAgent({ model, tools: [add], middleware: gate.middleware() }));
     expect(told(await agent.invoke(GO))).toEqual([
       expect.stringContaining("✗ Error invoking tool 'add' with kwargs"),

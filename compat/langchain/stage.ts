@@ -1,4 +1,4 @@
-import type { StructuredToolInterface } from '@langchain/core/tools';
+import type { DynamicStructuredTool } from '@langchain/core/tools';
 import type { SupervisorOptions } from 'phasegate';
 import { type Gate, type GateOptions, supervise } from 'phasegate/langchain';
 import { World } from '../suite/world.ts';
@@ -19,7 +19,7 @@ export class Stage {
   }
 
   /** A tool whose bodies are counted when they start. */
-  tool(name: string, body: Body): StructuredToolInterface {
+  tool(name: string, body: Body): DynamicStructuredTool {
     return toolOf(name, (args, config) => {
       this.world.started.push(name);
       return body(args, config);

@@ -44,8 +44,12 @@ function scripted() {
     return new AIMessage({ content: '', tool_calls: calls });
   };
   class Scripted extends BaseChatModel {
-    _llmType = () => 'scripted';
-    bindTools = () => this;
+    _llmType() {
+      return 'scripted';
+    }
+    bindTools() {
+      return this;
+    }
     async _generate(messages) {
       const message = messageFor(messages.filter(({ type }) => type === 'tool'));
       return { generations: [{ message, text: message.text }] };
