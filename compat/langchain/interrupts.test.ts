@@ -199,3 +199,28 @@ it('a recording with a call that was suspended goes through when it is replayed'
     rmSync(folder, { recursive: true });
   }
 });
+
+it('in an agent that is a tool suspends the call of that tool, and ends the child run', async () => {
+  const stage = new Stage({ maxSteps: 3, maxLoopsPerPhase: 0 });
+  const gate = stage.gate();
+  const inner = gate.agent(
+    createAgent({
+      model: new ScriptedModel(turns(times(1, 'pay'))),
+      tools: gate.tools([stage.tool('pay', () => `paid: ${interrupt('pay?')}`)]),
+    }),
+  );
+  const shop = stage.tool('shop', async () => told(await inner.invoke(GO)).join());
+  const outer = gate.agent(
+    createAgent({
+      model: new ScriptedModel(turns(times(1, 'shop'))),
+      tools: gate.tools([shop]),
+      checkpointer: new MemorySaver(),
+    }),
+  );
+  expect(await outer.invoke(GO, thread())).toMatchObject({ __interrupt__: [{ value: 'pay?' }] });
+  expect(stage.endings).toEqual(['pay failed', 'shop failed']);
+  expect(told(await outer.invoke(new Command({ resume: 'yes' }), thread()))).toEqual(['paid: yes']);
+  expect(stage.endings.slice(2)).toEqual(['pay ended', 'shop ended']);
+  expect(stage.world.ended.map(({ stepCount }) => stepCount)).toEqual([0, 0, 1, 2]);
+  stage.world.expectSound();
+});
