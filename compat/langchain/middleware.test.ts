@@ -53,14 +53,30 @@ describe('gate.middleware', () => {
     expect(stage.endings).toEqual(['add failed']);
   });
 
-  it('lets the framework answer for a tool that there is none of', async () => {
+  it('lets the framework answer for a tool that there is none of: a call that failed', async () => {
     stage = new Stage();
     const gate = stage.gate();
     const model = new ScriptedModel(turns(times(1, 'write')));
     const tools = [stage.tool('search', () => 'found')];
     const agent = gate.agent(createAgent({ model, tools, middleware: gate.middleware() }));
     expect(told(await agent.invoke(GO))).toEqual([expect.stringContaining('write is not a valid tool')]);
-    expect(stage.world.of('call.started')).toEqual([]);
+    expect(stage.endings).toEqual(['write failed']);
+  });
+
+  it('asks for a tool of which other middleware puts the name right', async () => {
+    stage = new Stage({ maxSteps: 0 });
+    const gate = stage.gate();
+    const correcting = createMiddleware({
+      name: 'correcting',
+      wrapToolCall: (request, handler) =>
+        handler({ ...request, toolCall: { ...request.toolCall, name: 'search' } }),
+    });
+    const model = new ScriptedModel(turns(times(1, 'serch')));
+    const tools = [stage.tool('search', () => 'found')];
+    const middleware = gate.middleware([correcting]);
+    const state = await gate.agent(createAgent({ model, tools, middleware })).invoke(GO);
+    expect(told(state)).toEqual([expect.stringContaining('Step budget exhausted: 0/0')]);
+    expect(stage.world.started).toEqual([]);
   });
 
   it('asks once for a tool that has been through tools as well', async () => {

@@ -1,3 +1,4 @@
+import type { Call } from '../call.ts';
 import type { Enforcement } from '../enforcement.ts';
 import { isControl } from './control.ts';
 import { errorMessage, type Tool, type ToolWrapper } from './tools.ts';
@@ -11,9 +12,14 @@ export interface Middleware {
 
 /** A tool call as middleware is handed it. */
 export interface ToolCallRequest {
-  readonly toolCall: { readonly name: string; readonly id?: string | undefined };
+  readonly toolCall: {
+    readonly name: string;
+    readonly id?: string | undefined;
+    readonly args?: unknown;
+  };
   /** Missing when the agent has no tool of that name. */
   readonly tool?: unknown;
+  readonly state?: unknown;
 }
 
 /** Asks for each call before its body starts, whichever tool it is one of. */
@@ -30,8 +36,8 @@ const BRAND = Symbol.for('AgentMiddleware');
 const guards = new WeakSet<object>();
 
 /**
- * Middleware that puts whatever tool it is handed under enforcement. It has to be the innermost: what another brings in is
- * seen then, and each try of one that tries again is a call.
+ * Middleware that asks for each call. It has to be the innermost: a tool that another puts in is seen then, and each try of
+ * one that tries again is a call.
  *
  * @param alone Whether no other wraps calls. Of errors that pass through any middleware an agent dies, so those that it would
  *   have told the model of without this one are told here.
@@ -39,15 +45,27 @@ const guards = new WeakSet<object>();
 export function middlewareOf(enforcement: Enforcement, wrapper: ToolWrapper, alone: boolean): GateMiddleware {
   const middleware: GateMiddleware = {
     name: 'phasegate',
-    async wrapToolCall(request, handler) {
-      const { tool, toolCall } = request;
+    async wrapToolCall<R extends ToolCallRequest, T>(
+      request: R,
+      handler: (request: R) => T | PromiseLike<T>,
+    ): Promise<T> {
+      const { toolCall, state } = request;
+      const tool = request.tool as Tool | undefined;
+      const { name, id } = toolCall;
       try {
-        const guarded = tool === undefined ? request : { ...request, tool: wrapper.wrap(tool as Tool) };
-        return await handler(guarded);
+        const asked = { tool: name, args: toolCall.args, callId: id, turn: turnOf(state) };
+        const body = async (call: Call) => {
+          if (tool !== undefined) return await handler({ ...request, tool: wrapper.original(tool) });
+          const result = await handler(request);
+          // The framework tells the model that there is no such tool, or has found one after all.
+          if (isError(result)) call.run.failCall(call);
+          return result;
+        };
+        return (await wrapper.ask(asked, body, true)) as T;
       } catch (error) {
         // An aborted run has ended: what ended it is no matter of the model.
         if (!alone || isControl(error) || enforcement.currentRun()?.state.finished) throw error;
-        return errorMessage(textOf(error), toolCall.name, toolCall.id) as never;
+        return errorMessage(textOf(error), name, id) as T;
       }
     },
   };
@@ -55,10 +73,22 @@ export function middlewareOf(enforcement: Enforcement, wrapper: ToolWrapper, alo
   return Object.assign(middleware, { [BRAND]: true });
 }
 
-/** Whether every call of an agent goes through the gate's middleware. */
+/** Whether every call of an agent goes through the middleware of a gate. */
 export function guardsAll(middleware: readonly Middleware[]): boolean {
   const innermost = middleware.findLast(({ wrapToolCall }) => wrapToolCall !== undefined);
   return innermost !== undefined && guards.has(innermost);
+}
+
+/** Calls of one turn of the model are asked for in one message. */
+function turnOf(state: unknown): unknown {
+  const { messages } = (state ?? {}) as { readonly messages?: unknown };
+  if (!Array.isArray(messages)) return undefined;
+  const asking = messages.findLast((message) => message?.type === 'ai');
+  return asking?.id ?? messages;
+}
+
+function isError(result: unknown): boolean {
+  return (result as { readonly status?: unknown } | null)?.status === 'error';
 }
 
 /** In the words of the framework. */

@@ -20,8 +20,8 @@ export interface Gate {
    */
   tools<T extends readonly Tool[] | readonly [Tool]>(tools: T): T;
   /**
-   * The middleware of an agent of `createAgent`, with one more that puts every tool under enforcement when it is called: also
-   * those that other middleware brings in. Tools that have been through `tools` as well are asked for once.
+   * The middleware of an agent of `createAgent`, with one more that asks for each call before its body starts: also for tools
+   * that other middleware brings in. Those that have been through `tools` as well are asked for once.
    *
    * @param others The agent's own middleware, outermost first.
    * @returns All of it, in the order in which it has to be.

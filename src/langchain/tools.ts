@@ -1,5 +1,5 @@
 import { ToolMessage } from '@langchain/core/messages';
-import { type Gate, signalFor, throwRefusal } from '../adapters/index.ts';
+import { type Gate, signalFor, type ToolRequest, throwRefusal } from '../adapters/index.ts';
 import type { Call } from '../call.ts';
 import { invalidArgument } from '../errors.ts';
 import { endByControl, isControl } from './control.ts';
@@ -37,9 +37,7 @@ interface Runnable {
 /** Puts tools of LangChain under enforcement, each once. */
 export class ToolWrapper {
   readonly #gate: Gate;
-  readonly #wrapped = new WeakSet<object>();
-  // What middleware is handed in each call is the same tool.
-  readonly #wrappers = new WeakMap<object, Tool>();
+  readonly #originals = new WeakMap<object, Tool>();
 
   constructor(gate: Gate) {
     this.#gate = gate;
@@ -47,63 +45,27 @@ export class ToolWrapper {
 
   wrapAll<T extends readonly Tool[]>(tools: T): T {
     if (!Array.isArray(tools)) throw invalidArgument('tools', 'an array of tools', tools);
-    return tools.map((tool: Tool, index) => this.wrap(tool, `tools[${index}]`)) as unknown as T;
-  }
-
-  wrap<T extends Tool>(tool: T, name = 'tool'): T {
-    if (typeof tool !== 'object' || tool === null) throw invalidArgument(name, 'a tool', tool);
-    if (typeof tool.invoke !== 'function' || this.#wrapped.has(tool)) return tool;
-    if (typeof tool.name !== 'string' || tool.name === '') {
-      throw invalidArgument(`${name}.name`, 'the name of a tool', tool.name);
-    }
-    const known = this.#wrappers.get(tool);
-    if (known !== undefined) return known as T;
-    const wrapped = this.#wrap(tool as unknown as Runnable);
-    this.#wrapped.add(wrapped);
-    this.#wrappers.set(tool, wrapped);
-    return wrapped as unknown as T;
+    return tools.map((tool: Tool, index) => this.#wrap(tool, `tools[${index}]`)) as unknown as T;
   }
 
   /** The names of those that would run without being asked for. */
   unwrapped(tools: readonly unknown[]): string[] {
     return (tools as readonly (Tool | null | undefined)[])
-      .filter((tool) => typeof tool?.invoke === 'function' && !this.#wrapped.has(tool))
+      .filter((tool) => typeof tool?.invoke === 'function' && !this.#originals.has(tool))
       .map((tool) => String(tool?.name));
   }
 
-  #wrap(tool: Runnable): Runnable {
-    const guarded = (method: Method): PropertyDescriptor => ({
-      value: (input: unknown, config?: Config, ...rest: unknown[]) =>
-        this.#invoke(tool, input, config, (call) => {
-          // What an older signature takes in place of a configuration is left alone.
-          const own =
-            method === tool.invoke ? { ...config, signal: signalFor(call, config?.signal) } : config;
-          return method.call(tool, input, own, ...rest);
-        }),
-      configurable: true,
-      writable: true,
-    });
-    // All that a tool can do besides goes through one of these: of the object that is made here.
-    return Object.create(Object.getPrototypeOf(tool), {
-      ...Object.getOwnPropertyDescriptors(tool),
-      invoke: guarded(tool.invoke),
-      ...(typeof tool.call === 'function' && { call: guarded(tool.call) }),
-    });
+  /** The tool as it was, for somebody who has asked already. */
+  original(tool: Tool): Tool {
+    return this.#originals.get(tool) ?? tool;
   }
 
-  #invoke(
-    tool: Runnable,
-    input: unknown,
-    config: Config | undefined,
-    body: (call: Call) => unknown,
-  ): Promise<unknown> {
-    const asked = isToolCall(input) ? input : undefined;
-    const request = {
-      tool: tool.name,
-      args: asked === undefined ? input : asked.args,
-      callId: asked?.id ?? undefined,
-      turn: turnOf(config),
-    };
+  /**
+   * Asks for a call.
+   *
+   * @param forModel Whether a refusal is a result, which a model reads, or an error, as code expects it.
+   */
+  ask(request: ToolRequest, body: (call: Call) => unknown, forModel: boolean): Promise<unknown> {
     const { enforcement } = this.#gate;
     return this.#gate.call<unknown>(
       request,
@@ -115,19 +77,51 @@ export class ToolWrapper {
           throw error;
         }
       },
-      // Returned, so that nothing takes it for a fault of the tool, and tries again.
-      asked === undefined ? throwRefusal : (text) => refusalMessage(text, tool.name, asked),
+      // Not thrown, so that nothing takes it for a fault of the tool, and tries again.
+      forModel ? (text) => errorMessage(`Error: ${text}`, request.tool, request.callId) : throwRefusal,
     );
+  }
+
+  #wrap(tool: Tool, name: string): Tool {
+    if (typeof tool !== 'object' || tool === null) throw invalidArgument(name, 'a tool', tool);
+    if (typeof tool.invoke !== 'function' || this.#originals.has(tool)) return tool;
+    if (typeof tool.name !== 'string' || tool.name === '') {
+      throw invalidArgument(`${name}.name`, 'the name of a tool', tool.name);
+    }
+    const { invoke, call } = tool as unknown as Runnable;
+    // All that a tool can do besides goes through one of these: of the object that is made here.
+    const wrapped: Tool = Object.create(Object.getPrototypeOf(tool), {
+      ...Object.getOwnPropertyDescriptors(tool),
+      invoke: this.#asking(tool as unknown as Runnable, invoke),
+      ...(typeof call === 'function' && { call: this.#asking(tool as unknown as Runnable, call) }),
+    });
+    this.#originals.set(wrapped, tool);
+    return wrapped;
+  }
+
+  #asking(tool: Runnable, method: Method): PropertyDescriptor {
+    const asking: Method = (input, config, ...rest) => {
+      const asked = isToolCall(input) ? input : undefined;
+      const request = {
+        tool: tool.name,
+        args: asked === undefined ? input : asked.args,
+        callId: asked?.id ?? undefined,
+        turn: turnOf(config),
+      };
+      const body = (call: Call) => {
+        // What the older signature takes in place of a configuration is left alone.
+        const own = method === tool.invoke ? { ...config, signal: signalFor(call, config?.signal) } : config;
+        return method.call(tool, input, own, ...rest);
+      };
+      return this.ask(request, body, asked !== undefined);
+    };
+    return { value: asking, configurable: true, writable: true };
   }
 }
 
 /** An error as a graph tells a model of it. */
-export function errorMessage(content: string, name: string, id: string | null | undefined): ToolMessage {
+export function errorMessage(content: string, name: string, id: string | undefined): ToolMessage {
   return new ToolMessage({ content, name, tool_call_id: id ?? '', status: 'error' });
-}
-
-function refusalMessage(text: string, name: string, { id }: ToolCall): ToolMessage {
-  return errorMessage(`Error: ${text}`, name, id);
 }
 
 function isToolCall(input: unknown): input is ToolCall {

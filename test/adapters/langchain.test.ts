@@ -1,9 +1,10 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   createEnforcement,
   createSupervisor,
   findToolExecutionBlocked,
   type PhasegateEvent,
+  type Run,
   type SupervisorOptions,
 } from '../../src/index.ts';
 import { type Gate, type GateOptions, supervise } from '../../src/langchain/index.ts';
@@ -206,7 +207,7 @@ describe('a body that throws what a graph steers itself with', () => {
 });
 
 describe('middleware', () => {
-  const request = { toolCall: { name: 'search', id: 'c1' }, tool: toolOf() };
+  const request = { toolCall: { name: 'search', id: 'c1', args: { q: 'x' } }, tool: toolOf() };
 
   it('comes behind that of the agent', () => {
     const own = { name: 'own' };
@@ -214,40 +215,79 @@ describe('middleware', () => {
     expect(() => gateOf().middleware(own as never)).toThrow('others must be an array of middleware');
   });
 
-  it('hands on the tool under enforcement, and the request as it is for the rest', async () => {
+  it('asks for each call, and hands on the tool as it was', async () => {
     const gate = gateOf({ maxSteps: 1 });
+    const [wrapped] = gate.tools([request.tool]);
     const [middleware] = gate.middleware();
     const invoke = () =>
-      middleware.wrapToolCall(request, ({ tool, toolCall }) => {
-        expect(toolCall).toBe(request.toolCall);
+      middleware.wrapToolCall({ ...request, tool: wrapped }, ({ tool, toolCall }) => {
+        expect([tool, toolCall]).toEqual([request.tool, request.toolCall]);
         return tool.invoke(CALL);
       });
     await gate.run(async () => {
       expect(await invoke()).toBe('found');
       expect(await invoke()).toMatchObject({ status: 'error' });
     });
-    const unknown = { toolCall: request.toolCall };
-    expect(await middleware.wrapToolCall(unknown, (same) => same)).toBe(unknown);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'call.started', call: 'c1', tool: 'search', args: { q: 'x' } }),
+    );
+  });
+
+  it.each([
+    [{ status: 'error' }, 0],
+    [{ status: 'success' }, 1],
+  ])('asks for a tool that it does not know, which is %j, and charges %d', async (result, stepCount) => {
+    const gate = gateOf();
+    const [middleware] = gate.middleware();
+    await gate.run(async (run) => {
+      const { toolCall } = request;
+      expect(await middleware.wrapToolCall({ toolCall }, (): object => result)).toBe(result);
+      expect(run.state.stepCount).toBe(stepCount);
+    });
+  });
+
+  it('knows by the message that asked for it of which turn of the model a call is', async () => {
+    const gate = gateOf({ maxSteps: 0 }, { maxBlocked: 1 });
+    const [middleware] = gate.middleware();
+    const turnBy = (id?: string) => ({ messages: [{ type: 'human' }, { type: 'ai', id }, { type: 'tool' }] });
+    const ask = (state: object) => middleware.wrapToolCall({ ...request, state }, () => ({}));
+    await gate.run(async () => {
+      await ask(turnBy('m1'));
+      await ask(turnBy('m1'));
+    });
+    for (const [first, second] of [
+      [turnBy('m1'), turnBy('m2')],
+      [turnBy(), turnBy()],
+      [{}, {}],
+    ] as const) {
+      const outcome = gate.run(async () => {
+        await ask(first);
+        await ask(second);
+      });
+      await expect(outcome).rejects.toMatchObject({ code: 'step-budget' });
+    }
   });
 
   it('makes a message of an error, but not of one that steers a graph, or of an aborted run', async () => {
     const gate = gateOf();
     const [middleware] = gate.middleware();
-    const outcome = (error: Error) =>
-      outcomeOf(middleware.wrapToolCall(request, () => Promise.reject<object>(error)));
+    const outcome = (error: Error, abort = false) =>
+      new Promise((resolve) => {
+        const code = async (run: Run) => {
+          const handler = (): Promise<object> => {
+            if (abort) run.abort(error);
+            return Promise.reject(error);
+          };
+          resolve(await outcomeOf(middleware.wrapToolCall(request, handler)));
+        };
+        gate.run(code).catch(() => {});
+      });
     const message = 'Error: boom\n Please fix your mistakes.';
     expect(await outcome(new Error('boom'))).toMatchObject({ value: { status: 'error', content: message } });
     const interrupt = control('GraphInterrupt');
     expect(await outcome(interrupt)).toEqual({ status: 'rejected', error: interrupt });
     const aborted = new Error('aborted');
-    let inAborted: unknown;
-    await outcomeOf(
-      gate.run(async (run) => {
-        run.abort(aborted);
-        inAborted = await outcome(aborted);
-      }),
-    );
-    await vi.waitFor(() => expect(inAborted).toEqual({ status: 'rejected', error: aborted }));
+    expect(await outcome(aborted, true)).toEqual({ status: 'rejected', error: aborted });
   });
 });
 
