@@ -1,7 +1,9 @@
 import { createAgent, createMiddleware, tool, toolRetryMiddleware } from 'langchain';
+import { type SupervisorOptions, ToolExecutionBlocked } from 'phasegate';
+import type { GateOptions } from 'phasegate/langchain';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { errorOf, times, turns } from '../suite/world.ts';
+import { errorOf, settled, times, turns } from '../suite/world.ts';
 import { ScriptedModel } from './model.ts';
 import { GO, Stage, told } from './stage.ts';
 
@@ -115,7 +117,12 @@ describe('gate.middleware', () => {
   });
 
   describe('beside middleware that tries again', () => {
-    const agentOf = (rules: ConstructorParameters<typeof Stage>[0], retries: number, failures: number) => {
+    const agentOf = (
+      rules: SupervisorOptions,
+      retries: number,
+      failures: number,
+      options: GateOptions = {},
+    ) => {
       stage = new Stage(rules);
       let tries = 0;
       const search = stage.tool('search', () => {
@@ -123,7 +130,7 @@ describe('gate.middleware', () => {
         if (tries <= failures) throw new Error('The index is busy');
         return 'found';
       });
-      const gate = stage.gate();
+      const gate = stage.gate(options);
       const model = new ScriptedModel(turns(times(1, 'search')));
       const middleware = gate.middleware([retry(retries)]);
       return gate.agent(createAgent({ model, tools: [search], middleware }));
@@ -141,6 +148,14 @@ describe('gate.middleware', () => {
       ]);
       expect(stage.world.started).toHaveLength(2);
       expect(stage.world.of('call.refused')).toHaveLength(1);
+    });
+
+    it('gives the caller the refusal that aborts the run, and no body starts', async () => {
+      const error = await errorOf(agentOf({ maxSteps: 0 }, 2, 0, { onBlocked: 'abort' }).invoke(GO));
+      expect(error).toBeInstanceOf(ToolExecutionBlocked);
+      await settled();
+      expect(stage.world.started).toEqual([]);
+      expect(stage.world.ended).toMatchObject([{ reason: 'Step budget exhausted: 0/0' }]);
     });
 
     it('refuses a call of which no try is tried again', async () => {

@@ -27,7 +27,7 @@ export function endByControl(enforcement: Enforcement, call: Call, error: Error)
   }
   // As it is told of the end, because calls that wait are decided right after that.
   const stop = enforcement.on((event) => {
-    if (event.type !== 'call.ended' || event.run !== run.id || event.error !== error) return;
+    if (event.type !== 'call.ended' || event.run !== run.id) return;
     if (run.state.phase === 'ACTING' && run.state.inFlight === 0) run.propose('OBSERVING');
   });
   run.failCall(call, error);
