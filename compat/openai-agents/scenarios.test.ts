@@ -1,0 +1,3 @@
+import { describeOpenAiAgents } from '../suite/openai-agents/index.ts';
+
+describeOpenAiAgents();
