@@ -1,3 +1,4 @@
-import { describeOpenAiAgents } from '../suite/openai-agents/index.ts';
+import { describeAdapter } from '../suite/index.ts';
+import { harnesses } from './harness.ts';
 
-describeOpenAiAgents();
+for (const harness of harnesses()) describeAdapter(harness);

@@ -11,7 +11,7 @@ import {
   tool,
 } from '@openai/agents';
 import { type Gate, supervise } from 'phasegate/openai-agents';
-import type { Agent, Body, Harness, Setup } from '../harness.ts';
+import type { Agent, Body, Harness, Setup } from '../suite/harness.ts';
 import { type Conversation, modelOf } from './model.ts';
 
 // Traces go out to a server.

@@ -1,6 +1,6 @@
 import type { Model, ModelRequest } from '@openai/agents';
 import { type AgentOutputItem, Usage } from '@openai/agents';
-import type { Script, Turn } from '../harness.ts';
+import type { Script, Turn } from '../suite/harness.ts';
 
 /** What the scenarios ask of the conversations of a model. */
 export interface Conversation {
