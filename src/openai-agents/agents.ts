@@ -1,4 +1,4 @@
-import { type AgentOptions, type Gate, rejectUnsupervised, withMethods } from '../adapters/index.ts';
+import { type AgentOptions, type Gate, withMethods } from '../adapters/index.ts';
 import { invalidArgument } from '../errors.ts';
 import type { Agent, SubAgents } from './sub-agents.ts';
 
@@ -17,8 +17,6 @@ interface InvocationOptions {
 
 type Invoke = (agent: object, input: unknown, options?: InvocationOptions) => unknown;
 
-const ADVICE = 'Make them with gate.tool(tool), or put them through gate.tools or gate.mcpServer';
-
 /** Whatever invokes agents: each invocation is a run. It is for the rest as it was. */
 export function superviseInvoker<T extends RunFunction | Runner | Agent>(
   gate: Gate,
@@ -30,7 +28,7 @@ export function superviseInvoker<T extends RunFunction | Runner | Agent>(
   const asRun = (invoke: Invoke): Invoke => {
     return async (given, input, parameters) => {
       const agent = agents.original(given);
-      rejectUnsupervised(agents.unsupervised(agent), ADVICE);
+      agents.check(agent);
       return await gate.invoke((run) => invoke(agent, input, { ...parameters, signal: run.signal }), {
         ...options,
         signal: parameters?.signal,

@@ -1,4 +1,4 @@
-import { type AgentOptions, type Gate, withMethods } from '../adapters/index.ts';
+import { type AgentOptions, type Gate, rejectUnsupervised, withMethods } from '../adapters/index.ts';
 import type { Call } from '../call.ts';
 import type { Run } from '../run.ts';
 import { FailedResult, resultOf } from './failed.ts';
@@ -17,11 +17,14 @@ export interface Agent {
   readonly name: string;
   readonly tools: readonly Tool[];
   readonly handoffs: readonly unknown[];
-  readonly mcpServers: readonly object[];
+  readonly mcpServers: readonly { readonly name: string }[];
+  readonly capabilities?: readonly unknown[];
   asTool(options: never): unknown;
   // biome-ignore lint/suspicious/noExplicitAny: listeners of events of many kinds.
   on(event: any, listener: any): unknown;
 }
+
+const ADVICE = 'Make them with gate.tool(tool), or put them through gate.tools or gate.mcpServer';
 
 type Invoke = (context: Context, input: string, details?: CallDetails) => Promise<unknown>;
 
@@ -54,31 +57,40 @@ export class SubAgents {
     return this.#agents.get(agent) ?? agent;
   }
 
-  /** What would run without being asked for, of an agent and of all that it can hand over to or call: by name. */
-  unsupervised(agent: object): string[] {
-    const names: string[] = [];
-    for (const each of this.#reachable(agent)) {
-      for (const tool of each.tools ?? []) if (!this.#wrapper.isSupervised(tool)) names.push(tool.name);
-      for (const server of each.mcpServers ?? []) {
-        if (!this.#wrapper.isServerSupervised(server))
-          names.push(`${(server as { name?: string }).name} (an MCP server)`);
-      }
-      const { capabilities } = each as { readonly capabilities?: readonly unknown[] };
-      if (capabilities?.length) names.push(`the capabilities of ${each.name}`);
-    }
-    return names;
+  /**
+   * Looks at an agent, and at all that it can hand over to or call.
+   *
+   * @throws {PhasegateError} `unsupervised-tool` when something of them would run without being asked for.
+   */
+  check(agent: object): void {
+    rejectUnsupervised(
+      [...this.#reachable(agent)].flatMap((each) => this.#unsupervised(each)),
+      ADVICE,
+    );
+  }
+
+  #unsupervised({ name, tools = [], mcpServers = [], capabilities = [] }: Agent): string[] {
+    return [
+      ...tools.filter((tool) => !this.#wrapper.isSupervised(tool)).map((tool) => tool.name),
+      ...mcpServers
+        .filter((server) => !this.#wrapper.isServerSupervised(server))
+        .map((server) => `${server.name} (an MCP server)`),
+      // Of an agent in a sandbox: the SDK makes tools of them.
+      ...(capabilities.length > 0 ? [`the capabilities of ${name}`] : []),
+    ];
   }
 
   #supervise(agent: Agent, tool: FunctionTool, options: AgentOptions): FunctionTool {
     const invoke = tool.invoke as Invoke;
-    const supervised: Invoke = (context, input, details) => {
+    const supervised: Invoke = async (context, input, details) => {
+      this.check(agent);
       const body = (call: Call, inside: CallDetails) => {
         this.#watch(agent);
         return this.#asChild(agent, call, inside, options, (run) =>
           invoke.call(tool, context, input, withOwn(inside, { signal: run.signal })),
         );
       };
-      return resultOf(this.#wrapper.call(tool.name, parsed(input), context, details, body));
+      return await resultOf(this.#wrapper.call(tool.name, parsed(input), context, details, body));
     };
     this.#agents.set(supervised, agent);
     this.#wrapper.add(supervised);
