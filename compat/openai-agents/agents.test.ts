@@ -1,7 +1,8 @@
-import { Agent, type MCPServer, Runner, run, shellTool } from '@openai/agents';
+import { Agent, type MCPServer, type ModelRequest, Runner, run, shellTool } from '@openai/agents';
 import { ToolExecutionBlocked } from 'phasegate';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { errorOf, gate as handle, settled, times, turns } from '../suite/world.ts';
+import { modelOf } from './model.ts';
 import { ask, Stage } from './stage.ts';
 
 let stage: Stage;
@@ -45,11 +46,11 @@ describe('an agent as a tool', () => {
   });
 
   it('that fails is no step, and the model reads what the SDK says of it', async () => {
-    const failing = researcher();
-    failing.model = {
-      ...(failing.model as object),
-      getResponse: async () => Promise.reject(new Error('Down')),
-    } as never;
+    const failing = researcher({
+      model: modelOf(() => {
+        throw new Error('The model is down');
+      }),
+    });
     const agent = stage.agent(turns([ask('research')]), { tools: [asTool(failing)] });
     await stage.run(agent, 'Go');
     expect(stage.conversation.told).toEqual(['An error occurred while running the tool. Please try again.']);
@@ -68,18 +69,38 @@ describe('an agent as a tool', () => {
     expect(stage.world.of('call.ended')).toMatchObject([{ tool: 'research', ok: true }]);
   });
 
-  it('that is stopped alone is told of to the model, which goes on', async () => {
-    const stuck = researcher({ tools: [stage.tool('search', () => new Promise(() => {}))] });
+  it('that is stopped alone stops its model, and is told of to the model around it, which goes on', async () => {
+    const stopped = handle();
+    const stuck = researcher({
+      model: {
+        ...modelOf(() => 'done'),
+        getResponse: ({ signal }: ModelRequest) => {
+          signal?.addEventListener('abort', () => stopped.open());
+          return new Promise(() => {});
+        },
+      },
+    });
     const research = stage.gate
       .agent(stuck, { timeoutMs: 50 })
       .asTool({ toolName: 'research', toolDescription: 'Researches.' });
     const agent = stage.agent(turns([ask('research')]), { tools: [research] });
     const { finalOutput } = await stage.run(agent, 'Go');
     expect(finalOutput).toBe('done');
+    await stopped.passed;
     expect(stage.conversation.told[0]).toMatch(
       /^An error occurred while running the tool: .*timeout after 50 ms/,
     );
     expect(stage.world.ended.map(({ reason }) => reason)).toEqual(['timeout after 50 ms', null]);
+    expect(stage.world.of('call.ended')).toMatchObject([{ tool: 'research', ok: false }]);
+  });
+
+  it('that would nest too deep is told of to the model', async () => {
+    const research = stage.gate
+      .agent(researcher(), { maxDepth: 0 })
+      .asTool({ toolName: 'research', toolDescription: 'Researches.' });
+    await stage.run(stage.agent(turns([ask('research')]), { tools: [research] }), 'Go');
+    expect(stage.conversation.told[0]).toContain('Runs nest deeper than 0');
+    expect(stage.world.of('call.ended')).toMatchObject([{ tool: 'research', ok: false }]);
   });
 
   it('ends with the agent around it', async () => {

@@ -1,5 +1,6 @@
 import { type AgentOptions, type Gate, rejectUnsupervised, withMethods } from '../adapters/index.ts';
 import type { Call } from '../call.ts';
+import { isToolExecutionBlocked } from '../errors.ts';
 import type { Run } from '../run.ts';
 import { FailedResult, resultOf } from './failed.ts';
 import {
@@ -84,9 +85,9 @@ export class SubAgents {
     const invoke = tool.invoke as Invoke;
     const supervised: Invoke = async (context, input, details) => {
       this.check(agent);
-      const body = (call: Call, inside: CallDetails) => {
+      const body = (_: Call, inside: CallDetails) => {
         this.#watch(agent);
-        return this.#asChild(agent, call, inside, options, (run) =>
+        return this.#asChild(agent, inside, options, (run) =>
           invoke.call(tool, context, input, withOwn(inside, { signal: run.signal })),
         );
       };
@@ -104,7 +105,6 @@ export class SubAgents {
    */
   async #asChild(
     agent: Agent,
-    call: Call,
     { signal }: CallDetails,
     options: AgentOptions,
     invoke: (run: Run) => Promise<unknown>,
@@ -121,9 +121,11 @@ export class SubAgents {
         { ...options, signal },
       );
     } catch (error) {
-      const stoppedAlone = child?.signal.aborted !== false && !call.signal.aborted && !signal?.aborted;
-      if (error instanceof FailedResult || !stoppedAlone || !(error instanceof Error)) throw error;
-      throw new FailedResult(`An error occurred while running the tool: ${error.message}`, error.message);
+      const refused = child === undefined && isToolExecutionBlocked(error);
+      // What the child ended with before its time is told to the model, which may go on without it.
+      if (!refused && (!child?.signal.aborted || error instanceof FailedResult)) throw error;
+      const { message } = error as Error;
+      throw new FailedResult(`An error occurred while running the tool: ${message}`, message);
     }
   }
 
@@ -136,7 +138,6 @@ export class SubAgents {
         const run = this.#gate.enforcement.currentRun();
         if (run !== null) this.#answered.add(run);
       });
-      each.on('agent_handoff', (_: unknown, next: Agent) => this.#watch(next));
     }
   }
 
