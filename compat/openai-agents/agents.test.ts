@@ -3,7 +3,7 @@ import { ToolExecutionBlocked } from 'phasegate';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { errorOf, gate as handle, settled, times, turns } from '../suite/world.ts';
 import { modelOf } from './model.ts';
-import { ask, Stage } from './stage.ts';
+import { type AnyAgent, ask, Stage } from './stage.ts';
 
 let stage: Stage;
 
@@ -19,7 +19,7 @@ describe('an agent as a tool', () => {
       tools: [stage.tool('search')],
       ...more,
     });
-  const asTool = (agent: Agent, options: object = {}) =>
+  const asTool = (agent: AnyAgent, options: object = {}) =>
     stage.gate.agent(agent).asTool({ toolName: 'research', toolDescription: 'Researches.', ...options });
 
   it('is a call, and inside of it a child run, which pays from the same budget', async () => {

@@ -1,10 +1,10 @@
-import { type Agent, type RunResult, RunState, run, type StreamedRunResult } from '@openai/agents';
+import { type RunResult, RunState, run, type StreamedRunResult } from '@openai/agents';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { read, times, turns } from '../suite/world.ts';
-import { ask, Stage } from './stage.ts';
+import { type AnyAgent, ask, Stage } from './stage.ts';
 
-type State = RunState<undefined, Agent>;
-type Result = RunResult<undefined, Agent> | StreamedRunResult<undefined, Agent>;
+type State = RunState<undefined, AnyAgent>;
+type Result = RunResult<undefined, AnyAgent> | StreamedRunResult<undefined, AnyAgent>;
 
 let stage: Stage;
 

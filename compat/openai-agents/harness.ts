@@ -3,16 +3,15 @@ import {
   type FunctionTool,
   RunContext,
   Runner,
-  type RunResult,
   run,
   Agent as SdkAgent,
-  type StreamedRunResult,
   setTracingDisabled,
   tool,
 } from '@openai/agents';
 import { type Gate, supervise } from 'phasegate/openai-agents';
 import type { Agent, Body, Harness, Setup } from '../suite/harness.ts';
 import { type Conversation, modelOf } from './model.ts';
+import type { AnyAgent } from './stage.ts';
 
 // Traces go out to a server.
 setTracingDisabled(true);
@@ -26,8 +25,8 @@ interface Options {
 }
 
 interface Invocations {
-  ask(options: Options): Promise<Pick<RunResult<undefined, SdkAgent>, 'finalOutput'>>;
-  stream(options: Options): Promise<StreamedRunResult<undefined, SdkAgent>>;
+  ask(options: Options): Promise<{ readonly finalOutput?: unknown }>;
+  stream(options: Options): Promise<AsyncIterable<unknown>>;
 }
 
 /** The ways to use it: the function, a runner, and code of one's own around the function. */
@@ -68,7 +67,7 @@ function agentOf(name: string, setup: Setup): Agent {
   };
 }
 
-function invocations(name: string, gate: Gate, agent: SdkAgent): Invocations {
+function invocations(name: string, gate: Gate, agent: AnyAgent): Invocations {
   if (name === 'gate.run') {
     return {
       ask: ({ signal, ...options }) =>
@@ -79,9 +78,14 @@ function invocations(name: string, gate: Gate, agent: SdkAgent): Invocations {
         }),
     };
   }
-  const runner = gate.agent(new Runner());
-  const invoke: typeof run =
-    name === 'run' ? gate.agent(run) : (...args: Parameters<typeof run>) => runner.run(...args) as never;
+  if (name === 'Runner') {
+    const runner = gate.agent(new Runner());
+    return {
+      ask: (options) => runner.run(agent, 'Go', options),
+      stream: (options) => runner.run(agent, 'Go', { ...options, stream: true }),
+    };
+  }
+  const invoke = gate.agent(run);
   return {
     ask: (options) => invoke(agent, 'Go', options),
     stream: (options) => invoke(agent, 'Go', { ...options, stream: true }),

@@ -1,5 +1,4 @@
-import type { Model, ModelRequest } from '@openai/agents';
-import { type AgentOutputItem, Usage } from '@openai/agents';
+import { type Model, type ModelRequest, type protocol, Usage } from '@openai/agents';
 import type { Script, Turn } from '../suite/harness.ts';
 
 /** What the scenarios ask of the conversations of a model. */
@@ -8,9 +7,11 @@ export interface Conversation {
   told: readonly string[];
 }
 
+type Output = (protocol.AssistantMessageItem | protocol.FunctionCallItem)[];
+
 /** A model that says what the script says, and remembers what it was told. */
 export function modelOf(script: Script, conversation: Conversation = { turns: 0, told: [] }): Model {
-  const say = ({ input }: ModelRequest): AgentOutputItem[] => {
+  const say = ({ input }: ModelRequest): Output => {
     const items = typeof input === 'string' ? [] : input;
     const told = items.flatMap((item) => (item.type === 'function_call_result' ? [textOf(item.output)] : []));
     const spoken = items.filter(
@@ -23,7 +24,7 @@ export function modelOf(script: Script, conversation: Conversation = { turns: 0,
   const usage = { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 };
   return {
     getResponse: async (request) => ({ usage: new Usage(usage), output: say(request) }),
-    async *getStreamedResponse(request) {
+    async *getStreamedResponse(request): AsyncGenerator<protocol.StreamEvent> {
       const output = say(request);
       yield { type: 'response_started' };
       for (const item of output) {
@@ -34,7 +35,7 @@ export function modelOf(script: Script, conversation: Conversation = { turns: 0,
   };
 }
 
-function outputOf(turn: Turn, asked: number): AgentOutputItem[] {
+function outputOf(turn: Turn, asked: number): Output {
   if (typeof turn === 'string') {
     return [
       {

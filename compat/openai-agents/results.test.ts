@@ -70,7 +70,7 @@ describe('a streamed result', () => {
 
   it('that is cancelled ends its run, and the SDK knows of it', async () => {
     const result = await stream(() => times(1, 'search'));
-    await result.toStream().cancel();
+    await (result.toStream() as unknown as ReadableStream).cancel();
     expect(stage.world.ended).toHaveLength(1);
     expect(result.cancelled).toBe(true);
   });

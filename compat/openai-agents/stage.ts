@@ -4,10 +4,25 @@ import type { Ask, Script } from '../suite/harness.ts';
 import { World } from '../suite/world.ts';
 import { type Conversation, modelOf } from './model.ts';
 
+/** Whatever its context and its output. */
+// biome-ignore lint/suspicious/noExplicitAny: as the SDK says it.
+export type AnyAgent = Agent<any, any>;
+
+// biome-ignore lint/suspicious/noExplicitAny: as the SDK says it.
+export type AnyTool = FunctionTool<any, any, any>;
+
 /** What a body is handed by the SDK. */
 export type Details = { readonly signal?: AbortSignal } | undefined;
 
 type Execute = (args: unknown, context: RunContext | undefined, details: Details) => unknown;
+
+/** As the SDK has it: a schema that takes all. */
+const PARAMETERS = {
+  type: 'object' as const,
+  properties: {},
+  required: [],
+  additionalProperties: true as const,
+};
 
 /** Where the tests are set of what only the OpenAI Agents SDK has: agents with a budget of three calls. */
 export class Stage {
@@ -27,7 +42,7 @@ export class Stage {
     return {
       name,
       description: name,
-      parameters: { type: 'object', properties: {}, required: [], additionalProperties: true } as const,
+      parameters: PARAMETERS,
       strict: false as const,
       execute: (args: unknown, context: RunContext | undefined, details: Details) => {
         this.world.started.push(name);
@@ -36,22 +51,22 @@ export class Stage {
     };
   }
 
-  tool(name: string, execute?: Execute, more: object = {}): FunctionTool {
-    return this.gate.tool(tool)({ ...this.options(name, execute), ...more }) as FunctionTool;
+  tool(name: string, execute?: Execute, more: object = {}): AnyTool {
+    return this.gate.tool(tool)({ ...this.options(name, execute), ...more });
   }
 
   /** A tool that was made without the gate. */
-  made(name: string, execute?: Execute): FunctionTool {
-    return tool(this.options(name, execute)) as FunctionTool;
+  made(name: string, execute?: Execute): AnyTool {
+    return tool(this.options(name, execute));
   }
 
   /** An agent whose conversation is the one of the stage. */
-  agent(script: Script, more: Partial<ConstructorParameters<typeof Agent>[0]> = {}): Agent {
-    return new Agent({ name: 'main', model: modelOf(script, this.conversation), ...more } as never);
+  agent(script: Script, more: object = {}): AnyAgent {
+    return new Agent({ name: 'main', model: modelOf(script, this.conversation), ...more });
   }
 
   /** An agent with a conversation of its own. */
-  other(name: string, script: Script, more: object = {}): Agent {
+  other(name: string, script: Script, more: object = {}): AnyAgent {
     return new Agent({ name, model: modelOf(script), ...more });
   }
 }

@@ -1,6 +1,5 @@
 import {
   applyPatchTool,
-  type FunctionTool,
   Runner,
   run,
   shellTool,
@@ -10,8 +9,9 @@ import {
 import { findToolExecutionBlocked, ToolExecutionBlocked } from 'phasegate';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { Ask } from '../suite/harness.ts';
 import { errorOf, gate as handle, settled, times, turns } from '../suite/world.ts';
-import { Stage } from './stage.ts';
+import { type AnyTool, Stage } from './stage.ts';
 
 let stage: Stage;
 
@@ -52,7 +52,7 @@ describe('the SDK by itself', () => {
   });
 
   it('waits for a body that does not stop, when the caller aborts; under enforcement the caller does not', async () => {
-    const ask = (invoke: typeof run, search: FunctionTool) => {
+    const ask = (invoke: typeof run, search: AnyTool) => {
       const caller = new AbortController();
       const agent = stage.agent(turns(times(1, 'search')), { tools: [search] });
       const asked = invoke(agent, 'Go', { signal: caller.signal });
@@ -134,7 +134,7 @@ describe('a tool', () => {
       parameters: z.object({ page: z.number() }),
       execute: ({ page }) => `page ${page}`,
     });
-    const script = turns([{ tool: 'search' }, { tool: 'read', args: { page: 'one' } }]);
+    const script = turns([{ tool: 'search' }, { tool: 'read', args: { page: 'one' } }] as Ask[]);
     await stage.run(stage.agent(script, { tools: [search, read] }), 'Go');
     expect(stage.conversation.told[0]).toBe('Not that.');
     expect(stage.world.of('call.started')).toEqual([]);
