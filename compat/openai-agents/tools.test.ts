@@ -1,11 +1,4 @@
-import {
-  applyPatchTool,
-  Runner,
-  run,
-  shellTool,
-  tool,
-  toolNamespace,
-} from '@openai/agents';
+import { applyPatchTool, computerTool, Runner, run, shellTool, tool, toolNamespace } from '@openai/agents';
 import { findToolExecutionBlocked, ToolExecutionBlocked } from 'phasegate';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -122,6 +115,18 @@ describe('a tool', () => {
     expect(stage.world.ended).toMatchObject([{ reason: 'Step budget exhausted: 3/3', stepCount: 3 }]);
   });
 
+  it('that ends its agent ends it with a refusal, too', async () => {
+    const agent = stage.agent(turns(times(1, 'search')), {
+      tools: [stage.tool('search')],
+      toolUseBehavior: 'stop_on_first_tool',
+    });
+    const { finalOutput } = await stage.gate.run(async ({ signal }) => {
+      for (let n = 0; n < 3; n += 1) await run(agent, 'Go', { signal });
+      return await run(agent, 'Go', { signal });
+    });
+    expect(finalOutput).toContain('Step budget exhausted: 3/3');
+  });
+
   it('that its guardrail rejects, or whose input cannot be read, is no call', async () => {
     const search = stage.tool('search', undefined, {
       inputGuardrails: [
@@ -204,6 +209,13 @@ describe('a tool that is made already', () => {
   it('of the provider is left as it is', () => {
     const hosted = { type: 'hosted_tool', name: 'web_search' } as const;
     expect(stage.gate.tools([hosted])[0]).toBe(hosted);
+  });
+
+  it('is no computer', () => {
+    const computer = computerTool({ computer: { screenshot: async () => '' } as never });
+    expect(() => stage.gate.tools([computer])).toThrow(
+      'tools[0] must be a function tool, a shell or an editor',
+    );
   });
 
   it('is a shell whose commands are calls, or an editor whose edits are', async () => {
