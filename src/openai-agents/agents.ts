@@ -27,6 +27,9 @@ export function superviseInvoker<T extends RunFunction | Runner | Agent>(
   // Async, so that what is thrown here is a rejection, as all is that the SDK throws.
   const asRun = (invoke: Invoke): Invoke => {
     return async (given, input, parameters) => {
+      if (!Array.isArray((given as Partial<Agent> | null)?.tools)) {
+        throw invalidArgument('agent', 'an Agent', given);
+      }
       const agent = agents.original(given);
       agents.check(agent);
       return await gate.invoke((run) => invoke(agent, input, { ...parameters, signal: run.signal }), {

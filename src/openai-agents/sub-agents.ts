@@ -70,7 +70,7 @@ export class SubAgents {
     );
   }
 
-  #unsupervised({ name, tools = [], mcpServers = [], capabilities = [] }: Agent): string[] {
+  #unsupervised({ name, tools, mcpServers, capabilities = [] }: Agent): string[] {
     return [
       ...tools.filter((tool) => !this.#wrapper.isSupervised(tool)).map((tool) => tool.name),
       ...mcpServers
@@ -144,12 +144,12 @@ export class SubAgents {
   #reachable(agent: object, throughTools = true): Set<Agent> {
     const reached = new Set<Agent>([this.original(agent) as Agent]);
     for (const { handoffs, tools } of reached) {
-      for (const handoff of handoffs ?? []) {
+      for (const handoff of handoffs) {
         const { agent: next = handoff } = handoff as { readonly agent?: object };
         reached.add(this.original(next as object) as Agent);
       }
       if (!throughTools) continue;
-      for (const tool of tools ?? []) {
+      for (const tool of tools) {
         const inner = this.#agents.get((tool as FunctionTool).invoke ?? tool);
         if (inner !== undefined) reached.add(inner);
       }

@@ -1,7 +1,7 @@
 import { type Framework, type Gate, type ShowRefusal, signalFor } from '../adapters/index.ts';
 import type { Call } from '../call.ts';
 import { findToolExecutionBlocked, invalidArgument, type ToolExecutionBlocked } from '../errors.ts';
-import { superviseEditor, superviseShell } from './local.ts';
+import { superviseLocal } from './local.ts';
 import { type McpServer, superviseServer } from './mcp.ts';
 
 /** What of a tool is looked at. */
@@ -160,25 +160,18 @@ export class ToolWrapper {
   #wrap(tool: Tool, place: string): Tool {
     if (typeof tool?.type !== 'string') throw invalidArgument(place, 'a tool', tool);
     if (this.isSupervised(tool)) return tool;
-    const wrapped = withOwn(tool, this.#replaced(tool, place));
+    const { name, type } = tool;
+    const local = runsCode(tool) as object;
+    let own: object;
+    if (type === 'shell') own = { shell: superviseLocal(this.#gate, name, 'shell', local) };
+    else if (type === 'apply_patch') own = { editor: superviseLocal(this.#gate, name, 'editor', local) };
+    else if (type !== 'function') throw invalidArgument(place, 'a function tool, a shell or an editor', tool);
+    else if ('on' in tool)
+      throw invalidArgument(place, 'made by gate.agent(agent).asTool(…), not by agent.asTool(…)', tool);
+    else own = { invoke: this.#invoke(tool as FunctionTool) };
+    const wrapped = withOwn(tool, own);
     this.add(runsCode(wrapped) as object);
     return wrapped;
-  }
-
-  #replaced(tool: Tool, place: string): object {
-    switch (tool.type) {
-      case 'shell':
-        return { shell: superviseShell(this.#gate, tool) };
-      case 'apply_patch':
-        return { editor: superviseEditor(this.#gate, tool) };
-      case 'function':
-        if ('on' in tool) {
-          throw invalidArgument(place, 'made by gate.agent(agent).asTool(…), not by agent.asTool(…)', tool);
-        }
-        return { invoke: this.#invoke(tool as FunctionTool) };
-      default:
-        throw invalidArgument(place, 'a function tool, a shell or an editor', tool);
-    }
   }
 
   #invoke(tool: FunctionTool): Invoke {
