@@ -30,11 +30,15 @@ export interface Context {
   readonly usage?: { readonly requests?: number; readonly totalTokens?: number };
 }
 
-interface ToolOptions {
+/** What a tool says of its results. */
+interface ResultOptions {
+  readonly outputSchema?: unknown;
+  readonly errorFunction?: (context: Context | undefined, error: unknown, details?: CallDetails) => unknown;
+}
+
+interface ToolOptions extends ResultOptions {
   readonly name?: string;
   readonly execute: (input: unknown, context?: Context, details?: CallDetails) => unknown;
-  readonly outputSchema?: unknown;
-  readonly errorFunction?: unknown;
 }
 
 type Invoke = (context: Context | undefined, input: string, details?: CallDetails) => Promise<unknown>;
@@ -44,9 +48,6 @@ export const framework: Framework = {
   hasStreams: (result) => 'toTextStream' in result,
   endsAbortedStreams: true,
 };
-
-/** What runs code here; all other tools are the provider's. */
-const LOCAL = new Set(['function', 'shell', 'apply_patch', 'computer']);
 
 /** Puts tools of the OpenAI Agents SDK under enforcement, each once. */
 export class ToolWrapper {
@@ -99,9 +100,8 @@ export class ToolWrapper {
     this.#supervised.add(supervised);
   }
 
-  /** Whether a tool may be given to an agent. */
+  /** Whether a tool may be given to an agent: it is under enforcement, or the provider's, with nothing behind it here. */
   isSupervised(tool: Tool): boolean {
-    if (!LOCAL.has(tool.type)) return true;
     const runs = runsCode(tool);
     return runs === undefined || this.#supervised.has(runs);
   }
@@ -145,14 +145,25 @@ export class ToolWrapper {
     details: CallDetails | undefined,
   ): Promise<unknown> {
     const body = (_: Call, inside: CallDetails) => options.execute(input, context, inside);
-    return this.call(name, input, context, details, body, (text, blocked) =>
-      options.outputSchema === undefined ? text : this.#showStructured(options, text, blocked),
-    );
+    return this.call(name, input, context, details, body, (text, blocked) => {
+      const shown = this.#shown(options, text, blocked);
+      // The SDK hands it to the `errorFunction`.
+      if (shown instanceof Error) throw shown;
+      return shown;
+    });
   }
 
-  /** Of a tool with an output schema, a text is no result: its own `errorFunction` makes one of errors, if there is any. */
-  #showStructured({ errorFunction }: ToolOptions, text: string, blocked: ToolExecutionBlocked): never {
-    if (typeof errorFunction === 'function') throw new Error(text, { cause: blocked });
+  /**
+   * What a tool has for an answer when it is refused: a text, or, if it has an output schema, what its `errorFunction` makes
+   * of an error. Without that there is none, and the refusal aborts the run.
+   */
+  #shown(
+    { outputSchema, errorFunction }: ResultOptions,
+    text: string,
+    blocked: ToolExecutionBlocked,
+  ): unknown {
+    if (outputSchema === undefined) return text;
+    if (typeof errorFunction === 'function') return new Error(text, { cause: blocked });
     this.#gate.enforcement.currentRun()?.abort(blocked);
     throw blocked;
   }
@@ -160,26 +171,32 @@ export class ToolWrapper {
   #wrap(tool: Tool, place: string): Tool {
     if (typeof tool?.type !== 'string') throw invalidArgument(place, 'a tool', tool);
     if (this.isSupervised(tool)) return tool;
-    const { name, type } = tool;
-    const local = runsCode(tool) as object;
-    let own: object;
-    if (type === 'shell') own = { shell: superviseLocal(this.#gate, name, 'shell', local) };
-    else if (type === 'apply_patch') own = { editor: superviseLocal(this.#gate, name, 'editor', local) };
-    else if (type !== 'function') throw invalidArgument(place, 'a function tool, a shell or an editor', tool);
-    else if ('on' in tool)
-      throw invalidArgument(place, 'made by gate.agent(agent).asTool(…), not by agent.asTool(…)', tool);
-    else own = { invoke: this.#invoke(tool as FunctionTool) };
-    const wrapped = withOwn(tool, own);
+    const wrapped = withOwn(tool, this.#ownOf(tool, place));
     this.add(runsCode(wrapped) as object);
     return wrapped;
   }
 
-  #invoke(tool: FunctionTool): Invoke {
+  #ownOf(tool: Tool, place: string): object {
+    const { name, type } = tool;
+    const local = runsCode(tool) as object;
+    if (type === 'shell') return { shell: superviseLocal(this.#gate, name, 'shell', local) };
+    if (type === 'apply_patch') return { editor: superviseLocal(this.#gate, name, 'editor', local) };
+    if (type !== 'function') throw invalidArgument(place, 'a function tool, a shell or an editor', tool);
+    if ('on' in tool) {
+      throw invalidArgument(place, 'made by gate.agent(agent).asTool(…), not by agent.asTool(…)', tool);
+    }
+    return { invoke: this.#invoke(tool as FunctionTool & ResultOptions) };
+  }
+
+  #invoke(tool: FunctionTool & ResultOptions): Invoke {
     const invoke = tool.invoke as Invoke;
-    return (context, input, details) =>
-      this.call(tool.name, parsed(input), context, details, (_, inside) =>
-        invoke.call(tool, context, input, inside),
-      );
+    return (context, input, details) => {
+      const body = (_: Call, inside: CallDetails) => invoke.call(tool, context, input, inside);
+      return this.call(tool.name, parsed(input), context, details, body, (text, blocked) => {
+        const shown = this.#shown(tool, text, blocked);
+        return shown instanceof Error ? tool.errorFunction?.(context, shown, details) : shown;
+      });
+    };
   }
 }
 

@@ -188,6 +188,20 @@ describe('tools that are made already', () => {
     expect(ended()).toEqual([true, true]);
   });
 
+  it('with an output schema refuse in what their errorFunction makes of it, and abort the run without one', async () => {
+    const gate = gateOf(0);
+    const made = { ...tool({ name: 'search', execute: () => 1 }), outputSchema: {} };
+    const [caught] = gate.tools([
+      { ...made, errorFunction: (_: object, { message }: Error) => [message] },
+    ] as const);
+    expect(await gate.run(() => caught.invoke({}, '{}'))).toEqual([
+      expect.stringMatching(/^Step budget exhausted: 0\/0\. .* Answer now/),
+    ]);
+    const [bare] = gate.tools([{ ...made, errorFunction: null }] as const);
+    const outcome = await outcomeOf(gate.run(() => outcomeOf(bare.invoke({}, '{}'))));
+    expect(outcome).toMatchObject({ status: 'rejected', error: { code: 'step-budget' } });
+  });
+
   it('are wrapped once, and copies of them are known', () => {
     const gate = gateOf();
     const [search] = gate.tools([tool({ name: 'search', execute: () => 'found' })]);
