@@ -105,10 +105,17 @@ describe('a streamed result', () => {
     const agent = stage.agent(turns(times(1, 'search')), { tools: [search] });
     const result = await stage.run(agent, 'Go', { signal: caller.signal, stream: true });
     const pieces = read(result);
+    let completed = false;
+    result.completed.finally(() => {
+      completed = true;
+    });
     await running.passed;
     caller.abort(new Error('Enough'));
     expect((await pieces).length).toBeGreaterThan(0);
     expect(result.cancelled).toBe(true);
     expect(stage.world.ended).toMatchObject([{ reason: 'Enough' }]);
+    // That one waits for the body, which does not stop.
+    await settled();
+    expect(completed).toBe(false);
   });
 });
