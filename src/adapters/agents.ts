@@ -15,13 +15,17 @@ export function signalFor(call: Call, given: AbortSignal | undefined): AbortSign
  * For an agent whose tools can be looked at: none of them may run without being asked for.
  *
  * @param names The names of those that have not been wrapped.
+ * @param advice What to do about it.
  * @throws {PhasegateError} `unsupervised-tool`.
  */
-export function rejectUnsupervised(names: readonly string[]): void {
+export function rejectUnsupervised(
+  names: readonly string[],
+  advice = 'Make it with tools: gate.tools(…)',
+): void {
   if (names.length === 0) return;
   throw new PhasegateError(
     'unsupervised-tool',
-    `The agent has tools that are not under enforcement: ${names.join(', ')}. Make it with tools: gate.tools(…)`,
+    `The agent has tools that are not under enforcement: ${names.join(', ')}. ${advice}`,
   );
 }
 

@@ -111,9 +111,26 @@ export function resultOf<T extends object>(invocation: Invocation, result: T): T
 
 function watched(invocation: Invocation, value: unknown): unknown {
   if (isReadable(value)) return readableOf(invocation, value);
+  if (isNodeReadable(value)) return nodeReadableOf(invocation, value);
   if (isThenable(value)) return promiseOf(invocation, value);
   if (isAsyncIterable(value)) return iteratorOf(invocation, value);
   return isResponse(value) ? responseOf(invocation, value) : value;
+}
+
+/** A stream of Node, which is iterated, and whose class makes such of what is iterated. */
+interface NodeReadable extends AsyncIterable<unknown> {
+  readonly readableObjectMode: boolean;
+  readonly constructor: { from(source: AsyncIterable<unknown>, options: object): unknown };
+}
+
+function isNodeReadable(value: unknown): value is NodeReadable {
+  const stream = value as Partial<NodeReadable> | null;
+  return typeof stream?.readableObjectMode === 'boolean' && typeof stream.constructor?.from === 'function';
+}
+
+function nodeReadableOf(invocation: Invocation, stream: NodeReadable): unknown {
+  const { readableObjectMode: objectMode } = stream;
+  return stream.constructor.from(iteratorOf(invocation, stream), { objectMode });
 }
 
 /** A response that has a body, which is watched. */

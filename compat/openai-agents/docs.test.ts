@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { describeDocs } from '../suite/docs.ts';
+
+// Asks for three pages, and says what it was told.
+const MODEL = `
+import { setTracingDisabled } from '@openai/agents';
+import { modelOf } from './scripted.ts';
+
+setTracingDisabled(true);
+const pages = [1, 2, 3].map((page) => ({ tool: 'read', args: { page } }));
+const model = modelOf((turn, told) => (turn === 0 ? pages : \`I have read: \${told.join(', ')}\`));
+export { model };
+`;
+
+describeDocs('phasegate/openai-agents', {
+  'model.ts': MODEL,
+  'scripted.ts': readFileSync('model.ts', 'utf8'),
+});
