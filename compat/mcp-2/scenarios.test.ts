@@ -1,5 +1,4 @@
-import { Client } from '@modelcontextprotocol/client';
-import { InMemoryTransport, McpServer } from '@modelcontextprotocol/server';
 import { describeMcp } from '../suite/mcp/index.ts';
+import { version } from './version.ts';
 
-describeMcp({ McpServer, Client, InMemoryTransport, schemaFirst: false });
+describeMcp(version);

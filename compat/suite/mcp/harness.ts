@@ -6,7 +6,17 @@ import type { Run } from 'phasegate';
 import { supervise } from 'phasegate/mcp';
 import { z } from 'zod';
 import type { Agent, Ask, Body, Harness, Setup } from '../harness.ts';
-import { callTool, connect, type Extra, INFO, result, signalOf, textOf, type Version } from './version.ts';
+import {
+  type Any,
+  callTool,
+  connect,
+  type Extra,
+  INFO,
+  result,
+  signalOf,
+  textOf,
+  type Version,
+} from './version.ts';
 
 const MOST_TURNS = 50;
 
@@ -68,8 +78,7 @@ async function toolsOf(version: Version, setup: Pick<Setup, 'enforcement' | 'opt
 }
 
 function register(
-  // biome-ignore lint/suspicious/noExplicitAny: of two versions with types of their own.
-  server: any,
+  server: Any,
   name: string,
   body: Body,
   call: (ask: Ask, id: string) => Promise<string>,
