@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { errorOf, gate, settled } from '../world.ts';
 import { Stage } from './stage.ts';
-import { type Extra, result, signalOf, tellProgress, textOf, type Version } from './version.ts';
+import { type Extra, INFO, result, signalOf, tellProgress, textOf, type Version } from './version.ts';
 
 /**
  * The calls of a server's sessions. A server has no model, so that of the common scenarios those apply which are about calls;
@@ -49,6 +49,15 @@ export function describeServerCalls(version: Version): void {
       const admitted = Math.min(count, 6);
       expect(started()).toHaveLength(admitted);
       expect(results.filter(({ isError }) => isError)).toHaveLength(count - admitted);
+    });
+
+    it('at once all run without a gate: the SDK bounds them by nothing', async () => {
+      const server = new version.McpServer(INFO);
+      const search = inStage().counted('search', () => 'found');
+      server.registerTool('search', { inputSchema: z.looseObject({}) }, search);
+      const session = await stage.connect(server);
+      await Promise.all(Array.from({ length: 8 }, () => session.call('search')));
+      expect(started().splice(0)).toHaveLength(8);
     });
 
     it('at once run one at a time', async () => {
@@ -216,7 +225,7 @@ function untilAborted(extra: Extra): Promise<never> {
 }
 
 function plainServer({ McpServer }: Version) {
-  const server = new McpServer({ name: 'inner', version: '1.0.0' });
+  const server = new McpServer(INFO);
   server.registerTool('inner', { inputSchema: z.looseObject({}) }, async () => result('inner'));
   return server;
 }
