@@ -6,22 +6,36 @@ export interface Transport {
   onclose?: (() => void) | undefined;
 }
 
-/** The run of a session. */
-export class Session {
+/** What a session is made with. */
+export interface SessionOptions {
+  /** Whose it is. */
+  readonly owner: string;
   /** The connection that it ends with, if there is one. */
   readonly transport: Transport | undefined;
+  readonly idleMs: number;
+  /** Is called when there was no call for so long. */
+  readonly onIdle: () => void;
+}
+
+/** The run of a session. */
+export class Session {
   readonly #invocation: Invocation;
-  readonly #idleMs: number;
-  readonly #onIdle: () => void;
+  readonly #options: SessionOptions;
   #working = 0;
+  #closed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param onIdle Is called when there was no call for so long. */
-  constructor(invocation: Invocation, transport: Transport | undefined, idleMs: number, onIdle: () => void) {
+  constructor(invocation: Invocation, options: SessionOptions) {
     this.#invocation = invocation;
-    this.transport = transport;
-    this.#idleMs = idleMs;
-    this.#onIdle = onIdle;
+    this.#options = options;
+  }
+
+  get owner(): string {
+    return this.#options.owner;
+  }
+
+  get transport(): Transport | undefined {
+    return this.#options.transport;
   }
 
   get run(): Run {
@@ -45,20 +59,28 @@ export class Session {
     }
   }
 
-  /** Ends the run. Bodies that are at work are told to stop, and whoever waits for them gets the reason. */
+  /** Whether its connection was closed. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Its connection was closed. Bodies that are at work are told to stop, and whoever waits for them gets the reason. */
   close(reason: string): void {
+    this.#closed = true;
     if (this.idle) this.#invocation.finish();
     else this.run.abort(reason);
   }
 
-  /** Nobody is to find it any more. */
+  /** Nobody is to find it any more; it is idle. */
   forget(): void {
     clearTimeout(this.#timer);
+    this.#invocation.finish();
   }
 
   #startTimer(): void {
-    if (this.#idleMs === Number.POSITIVE_INFINITY) return;
-    this.#timer = setTimeout(this.#onIdle, this.#idleMs);
+    const { idleMs, onIdle } = this.#options;
+    if (idleMs === Number.POSITIVE_INFINITY) return;
+    this.#timer = setTimeout(onIdle, idleMs);
     // A session that does nothing is no reason for a process to live on.
     (this.#timer as { unref?: () => void }).unref?.();
   }

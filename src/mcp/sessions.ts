@@ -34,7 +34,7 @@ export class Sessions {
     if (transport === undefined) return { why: CLOSED };
     const place = this.#placeOf(tool, extra, transport);
     if ('why' in place) return place;
-    const { key, runId } = place;
+    const key = JSON.stringify([place.owner, place.runId ?? null]);
     const session = this.#sessions.get(key);
     if (session !== undefined) {
       this.#sessions.delete(key);
@@ -44,7 +44,7 @@ export class Sessions {
     if (!this.#makeRoom()) {
       return { why: `${this.#settings.maxRuns} runs are busy, and the server takes no more at once` };
     }
-    return this.#begin(key, runId, place.session === undefined ? undefined : transport);
+    return this.#begin(key, place, transport);
   }
 
   #placeOf(tool: string, extra: RequestExtra, transport: Transport): Place | NoSession {
@@ -58,12 +58,15 @@ export class Sessions {
       return chosenBy(runFrom, { tool, sessionId, runId: named, authInfo, extra: given });
     }
     const session = this.#sessionOf(extra, transport);
-    if (session === undefined && named === undefined) {
-      return { why: 'the server keeps no sessions, and the call names no run' };
-    }
+    if (session !== undefined) return { owner: session, runId: named, endsWithConnection: true };
+    if (named === undefined) return { why: 'the server keeps no sessions, and the call names no run' };
     // Clients that are known to be two cannot meet in one run.
-    const client = session === undefined ? (extra.authInfo?.clientId ?? null) : null;
-    return { key: JSON.stringify([session ?? null, client, named ?? null]), runId: named, session };
+    const clientId = extra.authInfo?.clientId;
+    return {
+      owner: clientId === undefined ? 'anyone' : `client ${clientId}`,
+      runId: named,
+      endsWithConnection: false,
+    };
   }
 
   /** What names a session: its id; or its connection, but for HTTP, where that is over with the request. */
@@ -79,33 +82,44 @@ export class Sessions {
     return name;
   }
 
+  /** @returns Whether there is room for one more. */
   #makeRoom(): boolean {
     if (this.#sessions.size < this.#settings.maxRuns) return true;
+    const runsOf = new Map<string, number>();
+    for (const { owner } of this.#sessions.values()) runsOf.set(owner, (runsOf.get(owner) ?? 0) + 1);
+    let found: [string, Session] | undefined;
+    let most = 0;
     for (const [key, session] of this.#sessions) {
       if (!session.idle) continue;
-      this.#end(key, session, 'others needed its place');
-      return true;
+      // Whoever names run after run takes the place of their own: the run of another would begin with a new budget.
+      const runs = session.closed ? Number.POSITIVE_INFINITY : (runsOf.get(session.owner) ?? 0);
+      if (runs <= most) continue;
+      found = [key, session];
+      most = runs;
     }
-    return false;
+    if (found === undefined) return false;
+    this.#end(...found);
+    return true;
   }
 
-  #begin(key: string, runId: string | undefined, transport: Transport | undefined): Session {
+  #begin(key: string, { owner, runId, endsWithConnection }: Place, transport: Transport): Session {
     this.#begun += 1;
     // Two clients may choose the same name, and one may use it again. A session is the child of no call, whoever asks first.
     const id = runId === undefined ? undefined : `${runId}@${this.#begun}`;
-    const invocation = this.#gate.begin({ id, parent: null });
-    const { idleMs } = this.#settings;
-    const session: Session = new Session(invocation, transport, idleMs, () =>
-      this.#end(key, session, 'it was idle'),
-    );
+    const session: Session = new Session(this.#gate.begin({ id, parent: null }), {
+      owner,
+      transport: endsWithConnection ? transport : undefined,
+      idleMs: this.#settings.idleMs,
+      onIdle: () => this.#end(key, session),
+    });
     this.#sessions.set(key, session);
-    if (transport !== undefined) this.#closeWith(transport);
+    if (endsWithConnection) this.#closeWith(transport);
     return session;
   }
 
-  #end(key: string, session: Session, reason: string): void {
+  /** Of a session that is idle. */
+  #end(key: string, session: Session): void {
     this.#sessions.delete(key);
-    session.close(reason);
     session.forget();
   }
 
@@ -125,11 +139,11 @@ export class Sessions {
 
 /** Where a call belongs. */
 interface Place {
-  readonly key: string;
-  /** What its run is called. */
+  /** Whose run it is: nobody else finds it. */
+  readonly owner: string;
+  /** What the run is called. */
   readonly runId: string | undefined;
-  /** The session that it ends with. */
-  readonly session: string | undefined;
+  readonly endsWithConnection: boolean;
 }
 
 function chosenBy(
@@ -143,5 +157,5 @@ function chosenBy(
     // What it says of itself is not for clients to read.
   }
   if (!isName(runId)) return { why: 'the server knows no run for it' };
-  return { key: JSON.stringify([runId]), runId, session: undefined };
+  return { owner: `run ${runId}`, runId, endsWithConnection: false };
 }
