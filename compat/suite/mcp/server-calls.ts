@@ -131,6 +131,15 @@ export function describeServerCalls(version: Version): void {
       expect(stage.world.events).toEqual([]);
     });
 
+    it('that give what the output schema does not take have ended well: the body has run', async () => {
+      const server = inStage().server({});
+      const schemas = { outputSchema: z.object({ pages: z.number() }) };
+      stage.register(server, 'search', () => ({ structuredContent: { pages: 'two' }, content: [] }), schemas);
+      const session = await stage.connect(server);
+      expect(await session.call('search')).toMatchObject({ isError: true });
+      expect(ended()).toEqual([['search', true]]);
+    });
+
     it('tell of their progress', async () => {
       const session = await inStage().open({
         search: async (_, extra) => {

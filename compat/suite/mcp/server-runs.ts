@@ -64,12 +64,15 @@ export function describeServerRuns(version: Version): void {
       });
 
       it('end after a while without a call, and the next call begins another', async () => {
-        const session = await inStage({ maxSteps: 1 }, { idleMs: 30 }).open({
+        const session = await inStage({ maxSteps: 2 }, { idleMs: 30 }).open({
+          ...found,
           // Longer than that: a session with a body at work is not idle.
-          search: () => new Promise((resolve) => setTimeout(resolve, 90)),
+          wait: () => new Promise((resolve) => setTimeout(resolve, 90)),
         });
-        expect(await session.call('search')).not.toMatchObject({ isError: true });
-        await vi.waitFor(() => expect(stage.world.ended).toHaveLength(1));
+        for (const tool of ['search', 'wait'])
+          expect(await session.call(tool)).not.toMatchObject({ isError: true });
+        await vi.waitFor(() => expect(stage.world.ended).toMatchObject([{ reason: null, stepCount: 2 }]));
+        expect(stage.world.of('call.ended').map(({ late }) => late)).toEqual([false, false]);
         expect(await session.call('search')).not.toMatchObject({ isError: true });
         expect(stage.world.of('run.started')).toHaveLength(2);
         await vi.waitFor(() => expect(stage.world.ended).toHaveLength(2));
