@@ -1,22 +1,28 @@
 // @ts-check
-import { Bench } from 'tinybench';
-import { markdown, report } from './report.mjs';
+import { readOptions, spansOf } from './options.mjs';
+import { progressOf } from './progress.mjs';
+import { callsMarkdown, callsReport } from './report/calls.mjs';
+import { measuredOn } from './report/measured-on.mjs';
+import { writeMeasured } from './report/page.mjs';
 import { callTasks } from './rows/calls.mjs';
 import { heapRows } from './rows/heap.mjs';
 import { importRows } from './rows/imports.mjs';
-import { replayTask } from './rows/replay.mjs';
+import { replayTasks } from './rows/replay.mjs';
 import { supervisorTasks } from './rows/supervisors.mjs';
+import { timed } from './rows/task.mjs';
 
-const bench = new Bench({ time: 1500, warmupTime: 500 });
-const tasks = [...callTasks(), ...supervisorTasks(), replayTask()];
-for (const { name, run } of tasks) bench.add(name, run);
-await bench.run();
+const { json, write, quick } = readOptions(
+  'bench',
+  'Measures what supervision costs, and says which of its goals are met. Takes about three minutes.',
+);
 
-const timed = tasks.map(({ name, per }) => {
-  const result = bench.getTask(name)?.result;
-  if (result?.state !== 'completed') throw new Error(`${name}: ${JSON.stringify(result)}`);
-  return { name, ns: (result.latency.p50 * 1e6) / per };
-});
-
-const result = report([...timed, ...importRows(), ...heapRows()]);
-console.log(process.argv.includes('--json') ? JSON.stringify(result, null, 2) : markdown(result));
+const tasks = [...callTasks(), ...supervisorTasks(), ...(await replayTasks())];
+const progress = progressOf(tasks.length + 2);
+const rows = await timed(tasks, spansOf(quick), progress.begin);
+progress.begin('imports');
+rows.push(...importRows(quick ? 3 : 41));
+progress.begin('heaps');
+const report = callsReport([...rows, ...heapRows()], measuredOn(quick));
+progress.end();
+console.log(json ? JSON.stringify(report, null, 2) : callsMarkdown(report));
+if (write) writeMeasured('calls', callsMarkdown(report));

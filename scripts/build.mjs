@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'tsup';
 import { builtins } from './build/builtins.mjs';
 import { toCommonJs } from './build/common-js.mjs';
+import { core, coreEntries, outsideOfCore } from './build/core.mjs';
 import { copyDeclarations } from './build/declarations.mjs';
 import { commandEntries, libraryEntries } from './build/entries.mjs';
 import { licences } from './build/licences.mjs';
@@ -13,6 +14,8 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 await rm('dist', { recursive: true, force: true });
 
 const collected = licences();
+
+const plugins = [builtins(), collected.plugin];
 
 /** @type {import('tsup').Options} */
 const common = {
@@ -26,15 +29,23 @@ const common = {
   // lazily stays a chunk that is loaded when it is asked for.
   splitting: true,
   treeshake: false,
-  esbuildPlugins: [builtins(), collected.plugin],
   esbuildOptions(options) {
     options.mainFields = ['module', 'main'];
     options.chunkNames = 'chunks/[name]-[hash]';
     options.legalComments = 'none';
   },
 };
-await build({ ...common, entry: { ...libraryEntries, ...commandEntries }, format: 'esm' });
-await build({ ...common, entry: libraryEntries, format: 'esm', outExtension: () => ({ js: '.cjs' }) });
+const { index: _, ...otherEntries } = libraryEntries;
+
+/** @param {'js' | 'cjs'} extension @param {Record<string, string>} entry */
+async function buildModules(extension, entry) {
+  const format = /** @type {const} */ ({ format: 'esm', outExtension: () => ({ js: `.${extension}` }) });
+  await build({ ...common, ...format, entry: coreEntries, esbuildPlugins: [core(), ...plugins] });
+  await build({ ...common, ...format, entry, esbuildPlugins: [outsideOfCore(extension), ...plugins] });
+}
+
+await buildModules('js', { ...otherEntries, ...commandEntries });
+await buildModules('cjs', otherEntries);
 await toCommonJs('dist');
 // What runs the build's result in a minute needs no declarations, which take the longest.
 if (!process.argv.includes('--no-types')) {

@@ -1,7 +1,9 @@
 import type { Frame } from './context.ts';
-import type { Stage } from './errors.ts';
+import { invalidArgument } from './errors.ts';
 import type { LogEntry, Recorded } from './log.ts';
+import type { Step } from './move-table.ts';
 import type { Phase } from './phases.ts';
+import { Refusal } from './refusal.ts';
 import type { Run } from './run.ts';
 import type { SupervisedRun } from './supervised-run.ts';
 
@@ -71,16 +73,15 @@ export class SupervisedCall implements Call, Recorded, Frame {
   args: unknown;
   outer: Frame | undefined;
   waiter: Waiter | undefined;
-  // Neighbours in the one list of its run that it is in: the waiting, or the reserved and in flight.
+  // Neighbours in the one ring of its run that it is in: the waiting, or the reserved and in flight.
   previous: SupervisedCall | undefined;
   next: SupervisedCall | undefined;
 
   // The entry in the log.
-  time = 0;
-  blocked: { readonly code: string; readonly message: string; readonly stage: Stage } | undefined;
-  phaseBefore: Phase;
-  phaseAfter: Phase;
-  path: readonly Phase[] = NO_PATH;
+  newer: Recorded | undefined;
+  outcome: Step | Refusal | undefined;
+  // Absent until it is decided, like the outcome: V8 then keeps the clock's own answer instead of copying it.
+  time: number | undefined;
   stepCount = 0;
   loopCount = 0;
   inFlight = 0;
@@ -97,8 +98,6 @@ export class SupervisedCall implements Call, Recorded, Frame {
     this.args = args;
     this.#id = id;
     this.parent = parent;
-    this.phaseBefore = run.phase;
-    this.phaseAfter = run.phase;
   }
 
   get id(): string {
@@ -127,18 +126,21 @@ export class SupervisedCall implements Call, Recorded, Frame {
   }
 
   toLogEntry(): LogEntry {
+    const { outcome } = this;
+    const refusal = outcome instanceof Refusal ? outcome : undefined;
+    const path = outcome instanceof Refusal ? NO_PATH : (outcome?.path ?? NO_PATH);
     return {
-      time: this.time,
+      time: this.time ?? Number.NaN,
       tool: this.tool,
       callId: this.id,
       parent: this.parent?.id ?? null,
-      allowed: this.blocked === undefined,
-      code: this.blocked?.code ?? null,
-      message: this.blocked?.message ?? null,
-      stage: this.blocked?.stage ?? null,
-      phaseBefore: this.phaseBefore,
-      phaseAfter: this.phaseAfter,
-      path: this.path,
+      allowed: refusal === undefined,
+      code: refusal?.code ?? null,
+      message: refusal?.message ?? null,
+      stage: refusal?.stage ?? null,
+      phaseBefore: refusal?.phase ?? path[0] ?? 'IDLE',
+      phaseAfter: refusal?.phaseAfter ?? path.at(-1) ?? 'IDLE',
+      path,
       stepCount: this.stepCount,
       loopCount: this.loopCount,
       inFlight: this.inFlight,
@@ -146,24 +148,46 @@ export class SupervisedCall implements Call, Recorded, Frame {
   }
 }
 
-/** A first-in, first-out list of calls that forgets any of them at once; a call is in one list at a time. */
-export class CallList {
-  first: SupervisedCall | undefined;
-  #last: SupervisedCall | undefined;
+/**
+ * @returns The call, if it is one that a run of this package handed out.
+ * @throws {PhasegateError} `invalid-argument`.
+ */
+export function ownCall(name: string, call: Call | null): SupervisedCall | null {
+  if (call === null || call instanceof SupervisedCall) return call;
+  throw invalidArgument(name, 'a call that `beforeCall` or `callTool` handed out', call);
+}
 
-  push(call: SupervisedCall): void {
-    call.previous = this.#last;
-    if (this.#last === undefined) this.first = call;
-    else this.#last.next = call;
-    this.#last = call;
-  }
+// A ring holds calls in the order in which they came, and forgets any of them at once. The first of them stands for it, so
+// that a run keeps one field for each of its rings.
 
-  remove(call: SupervisedCall): void {
-    if (call.previous === undefined) this.first = call.next;
-    else call.previous.next = call.next;
-    if (call.next === undefined) this.#last = call.previous;
-    else call.next.previous = call.previous;
-    call.previous = undefined;
-    call.next = undefined;
-  }
+/** Puts a call at the end of a ring. @returns The first call of the ring. */
+export function pushCall(first: SupervisedCall | undefined, call: SupervisedCall): SupervisedCall {
+  const last = first?.previous ?? call;
+  call.previous = last;
+  call.next = first ?? call;
+  last.next = call;
+  if (first !== undefined) first.previous = call;
+  return first ?? call;
+}
+
+/** Takes a call out of its ring. @returns The first call of what is left. */
+export function removeCall(
+  first: SupervisedCall | undefined,
+  call: SupervisedCall,
+): SupervisedCall | undefined {
+  const { previous, next } = call;
+  call.previous = undefined;
+  call.next = undefined;
+  if (previous === undefined || next === undefined || next === call) return undefined;
+  previous.next = next;
+  next.previous = previous;
+  return first === call ? next : first;
+}
+
+/** The calls of a ring, as they are now. */
+export function callsOf(first: SupervisedCall | undefined): SupervisedCall[] {
+  const calls: SupervisedCall[] = [];
+  for (let call = first; call !== undefined; call = call.next === first ? undefined : call.next)
+    calls.push(call);
+  return calls;
 }

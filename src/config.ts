@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
-import * as z from 'zod/mini';
-import { describe } from './describe.ts';
+import * as v from 'valibot';
+import { configSchema, entriesOf, isMapping } from './config-schema.ts';
 import { PhasegateError } from './errors.ts';
 import { DEFAULT_TRANSITIONS, PHASE_NAME, type Phase, type Transition } from './phases.ts';
 import type { SupervisorOptions } from './rules.ts';
@@ -69,93 +69,6 @@ export class ConfigError extends PhasegateError {
   }
 }
 
-function budget(description: string, fallback: number) {
-  const schema = z.custom<number>(
-    (value) => value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && (value as number) >= 0),
-    { error: ({ input }) => `must be a whole number of 0 or more, got ${describe(input)}` },
-  );
-  return z.optional(
-    schema.register(z.globalRegistry, {
-      type: 'integer',
-      minimum: 0,
-      maximum: Number.MAX_SAFE_INTEGER,
-      default: fallback,
-      description,
-    }),
-  );
-}
-
-function choice<const T extends string>(description: string, ...values: [T, ...T[]]) {
-  return z.optional(z.enum(values).register(z.globalRegistry, { default: values[0], description }));
-}
-
-function described<T extends z.core.$ZodType>(schema: T, description: string): T {
-  z.globalRegistry.add(schema, { description });
-  return schema;
-}
-
-const phase = () => z.string().check(z.regex(PHASE_NAME));
-const transitions = (description: string) =>
-  z.optional(described(z.array(z.tuple([phase(), phase()])), `${description}, each as [FROM, TO].`));
-
-// Made when a configuration is first read: most programs never do.
-let made: ReturnType<typeof makeSchema> | undefined;
-
-function makeSchema() {
-  return z.strictObject({
-    $schema: z.optional(described(z.string(), 'The schema that this file follows, for editors.')),
-    agentProfile: z.optional(
-      z.strictObject({
-        resourceBudget: z.optional(
-          z.strictObject({
-            maxSteps: budget('How many tool calls of a run may end well.', 50),
-            maxLoopsPerPhase: budget(
-              'How many self-loops a phase may have before it is left: nested calls, and retries after a failure.',
-              3,
-            ),
-          }),
-        ),
-      }),
-    ),
-    enabledChecks: z.optional(
-      described(
-        z.array(z.string()),
-        'Which checks run, in this order. Without "dfa" no budget and no table is enforced.',
-      ),
-    ),
-    dfa: z.optional(
-      z.strictObject({
-        phases: z.optional(described(z.array(phase()), 'Phases besides the seven, each as in REVIEWING.')),
-        addTransitions: transitions('Transitions to make legal'),
-        removeTransitions: transitions('Transitions to make illegal'),
-        onToolError: choice('Where a failed call leaves the run.', 'hold', 'observe'),
-        onBudgetExhausted: choice(
-          'Whether a run that is refused for a budget ends, in EXHAUSTED.',
-          'deny',
-          'terminate',
-        ),
-        onRejected: choice('Whether a run that a check refused ends, in REJECTED.', 'deny', 'terminate'),
-        parallel: choice(
-          'What a top-level call does that comes while others run.',
-          'serialize',
-          'concurrent',
-        ),
-      }),
-    ),
-  });
-}
-
-function configSchema() {
-  made ??= makeSchema();
-  return made;
-}
-
-/** The JSON Schema of a configuration, from the same source as the checks of {@link parseConfig}. */
-export function configJsonSchema(): object {
-  const schema = z.toJSONSchema(configSchema(), { unrepresentable: 'any' });
-  return { ...schema, title: 'phasegate configuration' };
-}
-
 /**
  * Checks a configuration, in camel case or in snake case.
  *
@@ -171,21 +84,21 @@ export function parseConfig(value: unknown, source = 'configuration'): Config {
   const written = new Map<string, Place>();
   const faults: ConfigFault[] = [];
   const camel = inCamelCase(value, [], [], written, faults);
-  const place = (path: readonly PropertyKey[]) =>
-    written.get(path.join('\0')) ?? (path as (string | number)[]);
-  const result = configSchema().safeParse(camel);
-  for (const issue of result.error?.issues ?? []) {
-    if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) {
-        faults.push({ path: place([...issue.path, key]), message: unknownKey(issue.path, key), isKey: true });
-      }
-    } else {
-      faults.push({ path: place(issue.path), message: messageOf(issue, valueAt(camel, issue.path)) });
-    }
+  const place = (path: Place) => written.get(path.join('\0')) ?? path;
+  const result = v.safeParse(configSchema(), camel);
+  for (const issue of result.issues ?? []) {
+    // An unknown key: valibot tells of the first only, so they are looked for below.
+    if (issue.type === 'strict_object') continue;
+    const path = issue.path?.map(({ key }) => key as string | number) ?? [];
+    // Of a pair with three names the pair is wrong, not the third name.
+    if (issue.type === 'strict_tuple') path.pop();
+    faults.push({ path: place(path), message: issue.message });
   }
-  faults.push(...impossibleEdges(camel, place));
-  if (faults.length > 0) throw new ConfigError(source, inOrder(faults, [...written.values()]));
-  return result.data as Config;
+  faults.push(...unknownKeys(configSchema(), camel, [], place), ...impossibleEdges(camel, place));
+  if (faults.length > 0 || !result.typed) {
+    throw new ConfigError(source, inOrder(faults, [...written.values()]));
+  }
+  return result.output;
 }
 
 /** The faults in the order in which their places are written. */
@@ -212,7 +125,7 @@ export function supervisorOptions(config: Config): SupervisorOptions | undefined
 
 // An edge that is added must be possible, and so must one that is removed: a slip in a name would else go unseen. Looked at
 // whatever else is wrong, so that one error says all there is to mend.
-function impossibleEdges(camel: unknown, place: (path: readonly PropertyKey[]) => Place): ConfigFault[] {
+function impossibleEdges(camel: unknown, place: (path: Place) => Place): ConfigFault[] {
   const dfa = valueAt(camel, ['dfa']) as Readonly<Record<string, unknown>> | undefined;
   const phases = (Array.isArray(dfa?.['phases']) ? dfa['phases'] : []).filter(isPhaseName);
   return ['addTransitions', 'removeTransitions'].flatMap((key) => {
@@ -235,8 +148,9 @@ function isPhaseName(name: unknown): name is Phase {
 }
 
 const DEEPEST = 4;
+const HARMLESS = () => undefined;
 
-/** Renames the keys, and remembers how and where each was written. */
+/** A copy that is safe to look at, with its keys renamed. Remembers how and where each was written. */
 function inCamelCase(
   value: unknown,
   path: Place,
@@ -245,6 +159,8 @@ function inCamelCase(
   faults: ConfigFault[],
 ): unknown {
   written.set(path.join('\0'), writtenPath);
+  // Of what is wrong valibot asks for the name of its constructor, and that of a function may be code.
+  if (typeof value === 'function') return HARMLESS;
   if (Array.isArray(value)) {
     return value.map((item, i) => inCamelCase(item, [...path, i], [...writtenPath, i], written, faults));
   }
@@ -265,63 +181,46 @@ function inCamelCase(
   return Object.fromEntries(entries);
 }
 
-function messageOf(issue: z.core.$ZodIssue, input: unknown): string {
-  switch (issue.code) {
-    case 'invalid_value':
-      return `must be ${issue.values.map((value) => describe(value)).join(' or ')}, got ${describe(input)}`;
-    case 'invalid_format':
-      return `must be the name of a phase, ${PHASE_NAME.source} (as in REVIEWING), got ${describe(input)}`;
-    case 'invalid_type':
-      return `must be ${NAMES[issue.expected] ?? issue.expected}, got ${describe(input)}`;
-    case 'too_big':
-    case 'too_small':
-      return 'must be a pair [FROM, TO]';
-    default:
-      return issue.message;
-  }
+function unknownKeys(
+  schema: v.GenericSchema,
+  value: unknown,
+  path: Place,
+  place: (path: Place) => Place,
+): ConfigFault[] {
+  const entries = entriesOf(schema);
+  if (entries === undefined || !isMapping(value)) return [];
+  return Object.entries(value).flatMap(([key, item]) => {
+    const here = [...path, key];
+    const inner = Object.hasOwn(entries, key) ? entries[key] : undefined;
+    if (inner !== undefined) return unknownKeys(inner, item, here, place);
+    return [{ path: place(here), message: unknownKey(key, Object.keys(entries)), isKey: true }];
+  });
 }
 
-const NAMES: Readonly<Record<string, string>> = {
-  object: 'a mapping of keys to values',
-  array: 'a list',
-  tuple: 'a pair [FROM, TO]',
-  string: 'a text',
-};
-
-function unknownKey(path: readonly PropertyKey[], key: string): string {
-  const here = keysAt(path);
-  const near = here.length === 0 ? undefined : closest(key, here);
-  if (near !== undefined && isNear(key, near)) return `is no key; did you mean ${near}?`;
-  const elsewhere = ALL_KEYS().find((known) => isNear(key, known.at(-1) as string));
+function unknownKey(key: string, known: readonly string[]): string {
+  const near = closest(key, known);
+  if (isNear(key, near)) return `is no key; did you mean ${near}?`;
+  const elsewhere = allKeys(configSchema()).find((path) => isNear(key, path.at(-1) as string));
   if (elsewhere !== undefined) return `is no key here; did you mean ${elsewhere.join('.')}?`;
-  return `is no key; there are: ${here.join(', ')}`;
+  return `is no key; there are: ${known.join(', ')}`;
 }
 
 function isNear(key: string, known: string): boolean {
   return distance(key.toLowerCase(), known.toLowerCase()) <= Math.max(1, Math.floor(known.length / 3));
 }
 
-function keysAt(path: readonly PropertyKey[]): string[] {
-  const prefix = path.join('\0');
-  return ALL_KEYS()
-    .filter((known) => known.slice(0, -1).join('\0') === prefix)
-    .map((known) => known.at(-1) as string);
+function allKeys(schema: v.GenericSchema, path: readonly string[] = []): string[][] {
+  return Object.entries(entriesOf(schema) ?? {}).flatMap(([key, inner]) => {
+    const here = [...path, key];
+    return [here, ...allKeys(inner, here)];
+  });
 }
 
-function ALL_KEYS(): string[][] {
-  const walk = (schema: z.core.$ZodType, path: string[]): string[][] => {
-    const inner = schema instanceof z.ZodMiniOptional ? schema._zod.def.innerType : schema;
-    if (!(inner instanceof z.ZodMiniObject)) return [];
-    return Object.entries(inner.shape).flatMap(([key, child]) => {
-      const here = [...path, key];
-      return [here, ...walk(child as z.core.$ZodType, here)];
-    });
-  };
-  return walk(configSchema(), []);
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], value);
+function valueAt(value: unknown, path: Place): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (at as Record<string | number, unknown> | undefined)?.[key],
+    value,
+  );
 }
 
 function line({ path, message, line: row, column }: ConfigFault): string {

@@ -4,6 +4,7 @@
  */
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { SupervisedCall } from './call.ts';
+import type { Run } from './run.ts';
 import type { SupervisedRun } from './supervised-run.ts';
 
 /** A call's body, or a run, that code can be inside of. */
@@ -25,13 +26,13 @@ const hooks = globalThis.process?.getBuiltinModule?.('node:async_hooks') as
 const storage: AsyncLocalStorage<Frame> | undefined = hooks && new hooks.AsyncLocalStorage<Frame>();
 
 /** Runs a function inside a call's body, or inside a run. */
-export function runInside<T>(frame: Frame, fn: () => T): T {
-  if (storage === undefined) return fn();
+export function runInside<A, T>(frame: Frame, fn: (argument: A) => T, argument: A): T {
+  if (storage === undefined) return fn(argument);
   // Past what has ended, or work that goes on from call to call would hold on to all of them.
   let outer = storage.getStore();
   while (outer !== undefined && !outer.live && outer.outer !== undefined) outer = outer.outer;
   frame.outer = outer;
-  return storage.run(frame, fn);
+  return storage.run(frame, fn, argument);
 }
 
 /** The innermost frame around the present code that is one of these; runs are also inside of the call that began them. */
@@ -45,4 +46,24 @@ export function innermostFrame(isOne: (frame: Frame) => boolean): Frame | undefi
     if (frame.parentCall !== null) around.add(frame.parentCall);
   }
   return undefined;
+}
+
+/** The innermost call around the present code, of whatever run. */
+export function innermostCall(): SupervisedCall | null {
+  return callOf(innermostFrame((frame) => frame.run !== frame));
+}
+
+/** The innermost call of a run around the present code. */
+export function innermostCallOf(run: Run): SupervisedCall | null {
+  // Most calls are made from inside of none of their own run: they are not to pay for the closure that looks for one.
+  return storage?.getStore() === undefined ? null : lookForCallOf(run);
+}
+
+function lookForCallOf(run: Run): SupervisedCall | null {
+  return callOf(innermostFrame((frame) => frame.run === run && frame.run !== frame));
+}
+
+// A run is its own `run`; whatever else is a frame is a call.
+function callOf(frame: Frame | undefined): SupervisedCall | null {
+  return frame === undefined || frame.run === frame ? null : (frame as SupervisedCall);
 }

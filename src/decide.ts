@@ -6,7 +6,7 @@ import { describe } from './describe.ts';
 import { isTerminal, type Phase } from './phases.ts';
 import type { Table } from './table.ts';
 
-/** Why a proposal or a call was refused (SPEC §3.3). */
+/** Why a proposal or a call was refused (SPEC §3.3); the last, that a run and its XState actor differ. */
 export type RefusalCode =
   | 'step-budget'
   | 'loop-budget'
@@ -20,7 +20,8 @@ export type RefusalCode =
   | 'check-refused'
   | 'check-failed'
   | 'wait-timeout'
-  | 'depth-exceeded';
+  | 'depth-exceeded'
+  | 'actor-disagrees';
 
 /** The two budgets of a run: whole numbers of 0 or more, or `Infinity` for no limit (SPEC §2). */
 export interface Budgets {

@@ -4,10 +4,13 @@ import { isCount } from './decide.ts';
 import { invalidArgument, PhasegateError, ToolExecutionBlocked } from './errors.ts';
 import { Emitter, type Listener } from './events.ts';
 import { createMonitor, enabledAmong, type Monitor } from './monitor.ts';
+import { moveTable } from './move-table.ts';
 import type { SupervisorOptions } from './rules.ts';
 import type { Run, RunOptions } from './run.ts';
-import { checkTimeout, type RunHost, SupervisedRun } from './supervised-run.ts';
+import { checkTimeout } from './run-options.ts';
+import { SupervisedRun } from './supervised-run.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
+import type { RunHost, Terms } from './terms.ts';
 
 /** What an enforcement is made of. */
 export interface EnforcementOptions {
@@ -133,6 +136,7 @@ export function createEnforcement(options: EnforcementOptions = {}): Enforcement
 class SupervisingEnforcement implements Enforcement {
   readonly supervisor: Supervisor;
   readonly #host: RunHost;
+  #terms: Terms | undefined;
 
   constructor(supervisor: Supervisor, host: RunHost) {
     this.supervisor = supervisor;
@@ -140,7 +144,7 @@ class SupervisingEnforcement implements Enforcement {
   }
 
   beginRun(options: RunOptions = {}): SupervisedRun {
-    return new SupervisedRun(this.#host, this.supervisor.rules, options);
+    return new SupervisedRun(this.#presentTerms(), options);
   }
 
   async withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
@@ -176,6 +180,13 @@ class SupervisingEnforcement implements Enforcement {
   on(listener: Listener): () => void {
     if (typeof listener !== 'function') throw invalidArgument('listener', 'a function', listener);
     return this.#host.events.on(listener);
+  }
+
+  // Made once for all runs between two edits of the supervisor's table.
+  #presentTerms(): Terms {
+    const { rules } = this.supervisor;
+    if (this.#terms?.rules !== rules) this.#terms = { host: this.#host, rules, table: moveTable(rules) };
+    return this.#terms;
   }
 
   #noActiveRun(tool: string, args: readonly unknown[]): ToolExecutionBlocked {

@@ -64,6 +64,8 @@ export {
   type Phase,
   type Transition,
 } from './phases.ts';
+export { Refusal } from './refusal.ts';
 export type { Rules, SupervisorOptions } from './rules.ts';
 export type { Run, RunOptions } from './run.ts';
+export type { PhaseActor } from './run-actor.ts';
 export { createSupervisor, type Decision, type RunState, type Supervisor } from './supervisor.ts';

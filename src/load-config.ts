@@ -1,6 +1,7 @@
 import type { Document } from 'yaml';
 import { type Config, ConfigError, type ConfigFault, parseConfig } from './config.ts';
 import { invalidArgument, PhasegateError } from './errors.ts';
+import { findJsonFault } from './json-fault.ts';
 
 /**
  * Reads a configuration from a file, YAML or JSON. Needs a platform with files: Node, Bun or Deno.
@@ -22,24 +23,18 @@ export async function loadConfig(path: string): Promise<Config> {
     const { line, col } = lines.linePos(offset);
     return { line, column: col };
   };
-  if (document.errors.length > 0) {
+  const broken = brokenPlaces(yaml, document);
+  if (broken.length > 0) {
+    const fault = /\.json$/i.test(path) ? findJsonFault(text) : undefined;
     throw new ConfigError(
       path,
-      document.errors.map(({ message, pos }) => ({ path: [], message, ...place(pos[0]) })),
+      (fault === undefined ? broken : [fault]).map(({ offset, message }) => ({
+        path: [],
+        message,
+        ...place(offset),
+      })),
     );
   }
-  const dangling: ConfigFault[] = [];
-  yaml.visit(document, {
-    Alias(_, alias) {
-      if (alias.resolve(document) !== undefined) return;
-      dangling.push({
-        path: [],
-        message: `there is no &${alias.source} to refer to`,
-        ...place(alias.range?.[0]),
-      });
-    },
-  });
-  if (dangling.length > 0) throw new ConfigError(path, dangling);
   const value = asPlainValue(document, path, place);
   try {
     return parseConfig(value, path);
@@ -51,6 +46,22 @@ export async function loadConfig(path: string): Promise<Config> {
     });
     throw new ConfigError(path, located, { cause: error });
   }
+}
+
+/** Where the text is no YAML, or refers to what is not there. */
+function brokenPlaces(yaml: typeof import('yaml'), document: Document) {
+  const broken = document.errors.map(({ code, message, pos: [offset] }) => ({
+    offset: offset as number | undefined,
+    message: code === 'DUPLICATE_KEY' ? 'this key is there twice; keep one' : message,
+  }));
+  if (broken.length > 0) return broken;
+  yaml.visit(document, {
+    Alias(_, alias) {
+      if (alias.resolve(document) !== undefined) return;
+      broken.push({ offset: alias.range?.[0], message: `there is no &${alias.source} to refer to` });
+    },
+  });
+  return broken;
 }
 
 function keyAt(yaml: typeof import('yaml'), document: Document, path: ConfigFault['path']): unknown {
@@ -84,8 +95,23 @@ async function readText(path: string): Promise<string> {
   try {
     return await fs.promises.readFile(path, 'utf8');
   } catch (error) {
-    throw new PhasegateError('file-unreadable', `${path} cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new PhasegateError(
+      'file-unreadable',
+      `${path} cannot be read: ${reasonOf(error as NodeJS.ErrnoException)}`,
+      { cause: error },
+    );
+  }
+}
+
+function reasonOf(error: NodeJS.ErrnoException): string {
+  switch (error.code) {
+    case 'ENOENT':
+      return 'there is no such file. Mind its name; a relative path counts from the folder in which the program was started';
+    case 'EISDIR':
+      return 'it is a directory. Name the file in it';
+    case 'EACCES':
+      return 'its permissions do not allow it. Change them, or name another file';
+    default:
+      return error.message;
   }
 }

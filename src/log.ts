@@ -28,35 +28,44 @@ export interface LogEntry {
 
 /** What stands in the log until someone reads it: making the entry then keeps it off the path of a call. */
 export interface Recorded {
+  /** The decision that came next. */
+  newer: Recorded | undefined;
   toLogEntry(): LogEntry;
 }
 
-/** The latest decisions of a run, and how many older ones it let go. */
-export class RunLog {
-  readonly #limit: number;
-  #records: Recorded[] = [];
-  #count = 0;
+/**
+ * The latest decisions of a run, and how many older ones it let go. A run is one itself: with a million of them live, an
+ * object and an array more for each would take as much as the run.
+ */
+export abstract class RunLog {
+  #oldest: Recorded | undefined;
+  #newest: Recorded | undefined;
+  #recorded = 0;
 
-  constructor(limit: number) {
-    this.#limit = limit;
+  /** How many decisions are kept. */
+  protected abstract get logLimit(): number;
+
+  get log(): readonly LogEntry[] {
+    const entries: LogEntry[] = [];
+    for (let one = this.#oldest; one !== undefined; one = one.newer) entries.push(one.toLogEntry());
+    return entries;
   }
 
-  get entries(): readonly LogEntry[] {
-    return this.#latest().map((record) => record.toLogEntry());
+  get logDropped(): number {
+    return Math.max(0, this.#recorded - this.logLimit);
   }
 
-  get dropped(): number {
-    return Math.max(0, this.#count - this.#limit);
-  }
-
-  record(entry: Recorded): void {
-    this.#count += 1;
-    this.#records.push(entry);
-    // Let go in batches, so that a long run pays for it once in `limit` decisions.
-    if (this.#records.length >= 2 * this.#limit) this.#records = this.#latest();
-  }
-
-  #latest(): Recorded[] {
-    return this.#limit === 0 ? [] : this.#records.slice(-this.#limit);
+  protected record(decision: Recorded): void {
+    const limit = this.logLimit;
+    this.#recorded += 1;
+    if (limit === 0) return;
+    if (this.#newest === undefined) this.#oldest = decision;
+    else this.#newest.newer = decision;
+    this.#newest = decision;
+    if (this.#recorded <= limit) return;
+    const dropped = this.#oldest;
+    this.#oldest = dropped?.newer;
+    // Whoever still holds the old decision is not to hold all that came after it.
+    if (dropped !== undefined) dropped.newer = undefined;
   }
 }

@@ -1,7 +1,8 @@
 import type { Body, Call, CallOptions } from './call.ts';
-import type { ToolExecutionBlocked } from './errors.ts';
 import type { LogEntry } from './log.ts';
 import type { Phase } from './phases.ts';
+import type { Refusal } from './refusal.ts';
+import type { PhaseActor } from './run-actor.ts';
 import type { Decision, RunState } from './supervisor.ts';
 
 /** How a run is begun. */
@@ -47,6 +48,15 @@ export interface Run {
   readonly log: readonly LogEntry[];
   /** How many older decisions the log has let go. */
   readonly logDropped: number;
+  /**
+   * The run as an XState actor of its machine, in step with it from the moment when this is first asked for: to be shown
+   * in an inspector, or subscribed to. Without it no actor exists. Only the run sends it events: where anything else has
+   * moved it, the two disagree, and each further call is refused (`actor-disagrees`).
+   *
+   * @example
+   * run.actor.subscribe((snapshot) => show(snapshot.value, snapshot.context.stepCount));
+   */
+  readonly actor: PhaseActor;
   /** Moves to another phase, if that is legal now (SPEC §3). */
   propose(target: Phase): Decision;
   /** Is a tool call legal now (SPEC §4)? Changes nothing. */
@@ -77,7 +87,7 @@ export interface Run {
    *
    * @throws {PhasegateError} `invalid-argument`.
    */
-  admit(tool: string, args?: unknown, options?: CallOptions): Call | ToolExecutionBlocked | Promise<Call>;
+  admit(tool: string, args?: unknown, options?: CallOptions): Call | Refusal | Promise<Call>;
   /** The call ended well: a step (SPEC §5.4). A second end changes nothing. */
   afterCall(call: Call): void;
   /** The call failed: no step (SPEC §5.4). A second end changes nothing. */

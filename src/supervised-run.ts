@@ -1,58 +1,57 @@
-import { type Body, type Call, CallList, type CallOptions, SupervisedCall } from './call.ts';
-import { type Frame, innermostFrame, runInside } from './context.ts';
+import { abortError, reasonText } from './abort-reason.ts';
 import {
-  isCount,
+  type Body,
+  type Call,
+  type CallOptions,
+  callsOf,
+  ownCall,
+  pushCall,
+  removeCall,
+  SupervisedCall,
+} from './call.ts';
+import { condition } from './compile.ts';
+import { type Frame, innermostCallOf, runInside } from './context.ts';
+import {
   type Position,
   type RefusalCode,
   refusalMessage,
   refuseAction,
   refuseProposal,
   stepBudgetMessage,
+  withinLoopBudget,
   withinStepBudget,
 } from './decide.ts';
-import { describe, messageOf } from './describe.ts';
-import { invalidArgument, RunAbortedError, type Stage, ToolExecutionBlocked } from './errors.ts';
-import type { Emitter } from './events.ts';
-import { type LogEntry, type Recorded, RunLog } from './log.ts';
-import type { Monitor, ValidationResult } from './monitor.ts';
-import { isTerminal, type Phase } from './phases.ts';
-import type { Rules } from './rules.ts';
+import { messageOf } from './describe.ts';
+import { invalidArgument, RunAbortedError, type Stage } from './errors.ts';
+import { type LogEntry, RunLog } from './log.ts';
+import type { PhaseEvent } from './machine.ts';
+import type { ValidationResult } from './monitor.ts';
+import { failedMonitor, readAnswer } from './monitor-answer.ts';
+import type { PhaseRow, Step } from './move-table.ts';
+import { type Nesting, nestingOf } from './nesting.ts';
+import type { Phase } from './phases.ts';
+import { Refusal } from './refusal.ts';
 import type { Run, RunOptions } from './run.ts';
+import { type PhaseActor, RunActor, type Standing } from './run-actor.ts';
+import { RunExtras } from './run-extras.ts';
+import { checkRunOptions } from './run-options.ts';
 import { type Decision, decision, type RunState } from './supervisor.ts';
-
-/** What the enforcement lends to each of its runs. */
-export interface RunHost {
-  readonly parallel: 'serialize' | 'concurrent';
-  /** Whether the `dfa` stage is on (SPEC §7). */
-  readonly dfa: boolean;
-  /** Runs the checks besides `dfa`; absent when there are none, so that a call is decided at once. */
-  readonly checks: ((...args: Parameters<Monitor['validate']>) => Promise<ValidationResult>) | undefined;
-  readonly waitTimeoutMs: number;
-  readonly logLimit: number;
-  readonly events: Emitter;
-}
+import { tellOfPhase, tellOfRefusal, tellOfStart } from './telling.ts';
+import type { RunHost, Terms } from './terms.ts';
 
 const PARENT_ENDED = 'parent run ended';
-const MAX_TIMEOUT = 2 ** 31 - 1;
-const SELF_LOOP: readonly Phase[] = Object.freeze(['ACTING', 'ACTING']);
-const STAY: readonly Phase[] = Object.freeze(['ACTING']);
-const MAX_DEPTH = 5;
 // Ids are to be unlikely twice, also in the recordings of two processes; they are no secret.
 const ID_PREFIX = `run-${Math.random().toString(36).slice(2, 8)}`;
 let runsBegun = 0;
 
-/** A run as its enforcement drives it. */
-export class SupervisedRun implements Run, Position, Frame {
-  readonly host: RunHost;
-  readonly parentCall: SupervisedCall | null;
-  readonly depth: number;
-  readonly #rules: Rules;
-  readonly #budgetShared: boolean;
-  readonly #maxDepth: number;
+/** A run as its enforcement drives it: it lives on the compiled table, see `move-table.ts`. */
+export class SupervisedRun extends RunLog implements Run, Position, Frame {
+  readonly #terms: Terms;
+  readonly #nesting: Nesting;
   #id: string | undefined;
 
   // The position that decisions look at.
-  phase: Phase = 'IDLE';
+  #at: PhaseRow;
   stepCount = 0;
   pending = 0;
   childPending = 0;
@@ -60,43 +59,21 @@ export class SupervisedRun implements Run, Position, Frame {
   pendingLoops = 0;
   #inFlight = 0;
   #finished = false;
-  #reason: string | null = null;
-  // A finished run keeps the loop count of the phase that it ended in.
-  #loopPhase: Phase = 'IDLE';
 
-  readonly #active = new CallList();
-  #waiting: CallList | undefined;
-  #children: Set<SupervisedRun> | undefined;
-  #log: RunLog | undefined;
+  /** The calls that are reserved or in flight. */
+  #active: SupervisedCall | undefined;
   #callsAsked = 0;
-
   outer: Frame | undefined;
-  #controller: AbortController | undefined;
-  #abortedWith: { readonly reason: unknown } | undefined;
-  #release: (() => void) | undefined;
-  #onAbort: ((error: unknown) => void) | undefined;
+  #extras: RunExtras | undefined;
 
-  constructor(host: RunHost, rules: Rules, options: RunOptions) {
-    if (typeof options !== 'object' || options === null)
-      throw invalidArgument('The options of a run', 'an object', options);
-    const { id, timeoutMs = Number.POSITIVE_INFINITY, signal, budget = 'shared', maxDepth } = options;
-    if (id !== undefined && typeof id !== 'string') throw invalidArgument('id', 'a string', id);
-    if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', 'an AbortSignal', signal);
-    if (budget !== 'shared' && budget !== 'own') throw invalidArgument('budget', "'shared' or 'own'", budget);
-    if (maxDepth !== undefined && !isCount(maxDepth)) {
-      throw invalidArgument('maxDepth', 'a whole number of 0 or more, or Infinity', maxDepth);
-    }
-    checkTimeout('timeoutMs', timeoutMs);
-    this.host = host;
-    this.#rules = rules;
+  constructor(terms: Terms, options: RunOptions) {
+    super();
+    checkRunOptions(options);
+    const { id, timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
+    this.#terms = terms;
     this.#id = id;
-    this.parentCall = options.parent === undefined ? innermostCall() : ownCall('parent', options.parent);
-    this.#budgetShared = budget === 'shared';
-    const parent = this.parentCall?.run;
-    this.depth = parent === undefined ? 0 : parent.depth + 1;
-    const bound = parent === undefined ? MAX_DEPTH : parent.#maxDepth;
-    this.#maxDepth = parent === undefined ? (maxDepth ?? bound) : Math.min(maxDepth ?? bound, bound);
-    if (this.depth > this.#maxDepth) throw this.#tooDeep();
+    this.#at = terms.table.row('IDLE');
+    this.#nesting = nestingOf(options);
     this.#begin(timeoutMs, signal);
   }
 
@@ -108,6 +85,10 @@ export class SupervisedRun implements Run, Position, Frame {
     return this.#id;
   }
 
+  get host(): RunHost {
+    return this.#terms.host;
+  }
+
   /** Itself: code inside of a run is inside of that one. */
   get run(): this {
     return this;
@@ -117,51 +98,81 @@ export class SupervisedRun implements Run, Position, Frame {
     return !this.#finished;
   }
 
+  get phase(): Phase {
+    return this.#at.phase;
+  }
+
+  get parentCall(): SupervisedCall | null {
+    return this.#nesting.parentCall;
+  }
+
+  get depth(): number {
+    return this.#nesting.depth;
+  }
+
   get parent(): SupervisedRun | null {
-    return this.parentCall?.run ?? null;
+    return this.#nesting.parentCall?.run ?? null;
+  }
+
+  get maxDepth(): number {
+    return this.#nesting.maxDepth;
   }
 
   get state(): RunState {
+    const { phase, stepCount, loopCount } = this;
     return {
-      phase: this.phase,
-      stepCount: this.stepCount,
-      loopCount: this.loopCount === 0 ? {} : { [this.#loopPhase]: this.loopCount },
+      phase,
+      stepCount,
+      loopCount: loopCount === 0 ? {} : { [this.#extras?.loopPhase ?? phase]: loopCount },
       inFlight: this.#inFlight,
       finished: this.#finished,
-      reason: this.#reason,
+      reason: this.#extras?.reason ?? null,
     };
   }
 
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#abortedWith !== undefined) this.#controller.abort(this.#abortedWith.reason);
+    const extras = this.#more;
+    if (extras.controller === undefined) {
+      extras.controller = new AbortController();
+      if (extras.abortedWith !== undefined) extras.controller.abort(extras.abortedWith.reason);
     }
-    return this.#controller.signal;
+    return extras.controller.signal;
   }
 
-  get log(): readonly LogEntry[] {
-    return this.#log?.entries ?? [];
+  get actor(): PhaseActor {
+    const { rules, table } = this.#terms;
+    const extras = this.#more;
+    extras.actor ??= new RunActor(table.machine, rules, this.#standing, extras.reason);
+    return extras.actor.ref;
   }
 
-  get logDropped(): number {
-    return this.#log?.dropped ?? 0;
+  protected override get logLimit(): number {
+    return this.#terms.host.logLimit;
+  }
+
+  get #more(): RunExtras {
+    this.#extras ??= new RunExtras();
+    return this.#extras;
   }
 
   propose(target: Phase): Decision {
+    const { host } = this;
     const from = this.phase;
-    const code = refuseProposal(this.#rules.table, this.#rules, this, target);
-    const answer = decision(this.#rules, this.state, this, code, Object.freeze([from, target]));
+    const answer = this.#answerProposal(target);
+    const code = answer.allowed ? null : answer.code;
     if (answer.allowed) {
+      const step = this.#stepTo(target);
       // A run that enters a terminal phase has ended when its listeners hear of it.
-      if (isTerminal(target)) {
+      if (step.to.terminal) {
         this.loopCount = 0;
-        this.#end(target, undefined);
+        this.#end(`propose.${target}`, target, undefined);
       } else {
-        this.#enter(target);
+        this.#take(step);
+        this.#extras?.actor?.tell();
+        if (host.events.observed) tellOfPhase(this, Date.now(), from, target);
       }
     }
-    const { events } = this.host;
+    const { events } = host;
     if (events.observed) {
       const allowed = answer.allowed;
       events.emit({
@@ -170,7 +181,7 @@ export class SupervisedRun implements Run, Position, Frame {
         run: this.id,
         target,
         allowed,
-        code: code ?? null,
+        code,
       });
     }
     const entry: LogEntry = {
@@ -179,7 +190,7 @@ export class SupervisedRun implements Run, Position, Frame {
       callId: null,
       parent: null,
       allowed: answer.allowed,
-      code: code ?? null,
+      code,
       message: answer.allowed ? null : answer.message,
       stage: answer.allowed ? null : 'dfa',
       phaseBefore: from,
@@ -189,23 +200,49 @@ export class SupervisedRun implements Run, Position, Frame {
       loopCount: this.loopCount,
       inFlight: this.#inFlight,
     };
-    this.#record({ toLogEntry: () => ({ ...entry }) });
+    this.record({ newer: undefined, toLogEntry: () => ({ ...entry }) });
     return answer;
   }
 
+  #answerProposal(target: Phase): Decision {
+    const { rules } = this.#terms;
+    const code = refuseProposal(rules.table, rules, this, target);
+    const actor = this.#extras?.actor;
+    if (code === undefined && actor !== undefined) {
+      const step = this.#stepTo(target);
+      const event = { type: `propose.${target}` } as const;
+      // The end of a run is told as such.
+      const message = step.to.terminal ? actor.fault : actor.take([event], this.#after(step));
+      if (message !== undefined) return { allowed: false, code: 'actor-disagrees', message };
+    }
+    return decision(rules, this.state, this, code, Object.freeze([this.phase, target]));
+  }
+
+  #stepTo(target: Phase): Step {
+    const step = this.#at.proposals.get(target)?.[this.#condition()];
+    // A row that is not of one mind with `decide.ts` does not compile.
+    if (step === undefined)
+      throw new Error(`${this.phase} -> ${target} was allowed, and is not in the table`);
+    return step;
+  }
+
   validateActionPhase(): Decision {
-    const { table } = this.#rules;
-    const code = refuseAction(table, this.#rules, this);
+    const { rules } = this.#terms;
+    const code = refuseAction(rules.table, rules, this);
+    const disagreement = this.#extras?.actor?.fault;
+    if (code === undefined && disagreement !== undefined) {
+      return { allowed: false, code: 'actor-disagrees', message: disagreement };
+    }
     const exhausted = code === 'step-budget' ? undefined : this.#exhaustedAncestor();
     if (exhausted !== undefined) {
       return { allowed: false, code: 'step-budget', message: this.#ancestorMessage(exhausted) };
     }
-    return decision(this.#rules, this.state, this, code, table.pathToActing(this.phase) ?? []);
+    return decision(rules, this.state, this, code, rules.table.pathToActing(this.phase) ?? []);
   }
 
   async beforeCall(tool: string, args?: unknown, options?: CallOptions): Promise<Call> {
     const answer = this.admit(tool, args, options);
-    if (answer instanceof ToolExecutionBlocked) throw answer;
+    if (answer instanceof Refusal) throw answer.toError();
     return answer;
   }
 
@@ -213,7 +250,7 @@ export class SupervisedRun implements Run, Position, Frame {
     tool: string,
     args?: unknown,
     options?: CallOptions,
-  ): SupervisedCall | ToolExecutionBlocked | Promise<SupervisedCall> {
+  ): SupervisedCall | Refusal | Promise<SupervisedCall> {
     if (typeof tool !== 'string' || tool === '') throw invalidArgument('tool', 'the name of a tool', tool);
     const callId = options?.callId;
     if (callId !== undefined && typeof callId !== 'string')
@@ -224,7 +261,7 @@ export class SupervisedRun implements Run, Position, Frame {
     if (this.#finished) return this.#refuseEnded(call);
     // A call whose maker has ended is made from no body any more: it takes its turn like any other.
     call.nested = parent?.status === 'in-flight';
-    if (!call.nested && this.host.parallel === 'serialize' && (this.pending > 0 || this.#waiting?.first)) {
+    if (!call.nested && this.host.parallel === 'serialize' && (this.pending > 0 || this.#extras?.waiting)) {
       return this.#wait(call);
     }
     return this.#decide(call);
@@ -242,11 +279,11 @@ export class SupervisedRun implements Run, Position, Frame {
     if (typeof body !== 'function') throw invalidArgument('body', 'a function', body);
     const answer = this.admit(tool, args, options);
     const call = answer instanceof Promise ? await answer : answer;
-    if (call instanceof ToolExecutionBlocked) throw call;
+    if (call instanceof Refusal) throw call.toError();
     // Between its admission and this line the run may have ended, and then no body starts (SPEC §9).
-    if (this.#finished) throw this.#takeBack(call, true);
+    if (this.#finished) throw this.#takeBack(call, true).toError();
     try {
-      const result = await runInside(call, () => body(call));
+      const result = await runInside(call, body, call);
       this.#endCall(call, true, undefined);
       return result;
     } catch (error) {
@@ -256,17 +293,17 @@ export class SupervisedRun implements Run, Position, Frame {
   }
 
   inside<T>(fn: () => T): T {
-    return runInside(this, fn);
+    return runInside(this, fn, undefined);
   }
 
   finish(): void {
-    this.#end('ANSWERING', undefined);
+    this.#end('run.finish', 'ANSWERING', undefined);
   }
 
   abort(reason?: unknown): void {
     if (this.#finished) return;
-    this.#end('ANSWERING', { reason });
-    this.#onAbort?.(this.#abortError(reason));
+    this.#end('run.abort', 'ANSWERING', { reason });
+    this.#extras?.onAbort?.(abortError(reason, this.id));
   }
 
   /**
@@ -274,10 +311,12 @@ export class SupervisedRun implements Run, Position, Frame {
    * Not for an agent to call: see `withRun`.
    */
   drive<T>(agent: (run: Run) => T | PromiseLike<T>): Promise<T> {
-    if (this.#abortedWith !== undefined) return Promise.reject(this.#abortError(this.#abortedWith.reason));
+    const extras = this.#more;
+    if (extras.abortedWith !== undefined)
+      return Promise.reject(abortError(extras.abortedWith.reason, this.id));
     return new Promise((resolve, reject) => {
-      this.#onAbort = reject;
-      runInside(this, async () => agent(this)).then(resolve, reject);
+      extras.onAbort = reject;
+      runInside(this, async () => agent(this), undefined).then(resolve, reject);
     });
   }
 
@@ -297,11 +336,12 @@ export class SupervisedRun implements Run, Position, Frame {
     }
     if (parent !== null) {
       if (parent.#finished) {
-        this.abort(parent.#abortedWith === undefined ? PARENT_ENDED : parent.#abortedWith.reason);
+        const { abortedWith } = parent.#more;
+        this.abort(abortedWith === undefined ? PARENT_ENDED : abortedWith.reason);
         return;
       }
-      parent.#children ??= new Set();
-      parent.#children.add(this);
+      parent.#more.children ??= new Set();
+      parent.#more.children.add(this);
     }
     if (signal?.aborted) {
       this.abort(signal.reason);
@@ -314,7 +354,7 @@ export class SupervisedRun implements Run, Position, Frame {
         ? undefined
         : setTimeout(() => this.#timeout(timeoutMs), timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
-    this.#release = () => {
+    this.#more.release = () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
     };
@@ -324,24 +364,10 @@ export class SupervisedRun implements Run, Position, Frame {
     this.abort(new RunAbortedError('run-timeout', this.id, `timeout after ${timeoutMs} ms`));
   }
 
-  #tooDeep(): ToolExecutionBlocked {
-    const call = this.parentCall as SupervisedCall;
-    return new ToolExecutionBlocked(`Runs nest deeper than ${this.#maxDepth}`, {
-      tool: call.tool,
-      callId: call.id,
-      runId: call.run.id,
-      stage: 'enforcement',
-      code: 'depth-exceeded',
-      result: null,
-      phase: call.run.phase,
-      stepCount: call.run.stepCount,
-    });
-  }
-
   // —— One call, from the question to its end ——
 
   #parentOf(given: Call | null | undefined): SupervisedCall | null {
-    if (given === undefined) return innermostCall(this);
+    if (given === undefined) return innermostCallOf(this);
     const call = ownCall('parent', given);
     if (call !== null && call.run !== this) {
       throw invalidArgument('parent', `a call of run ${this.id}`, `a call of run ${call.run.id}`);
@@ -352,8 +378,8 @@ export class SupervisedRun implements Run, Position, Frame {
   #wait(call: SupervisedCall): Promise<SupervisedCall> {
     return new Promise((resolve, reject) => {
       call.status = 'waiting';
-      this.#waiting ??= new CallList();
-      this.#waiting.push(call);
+      const extras = this.#more;
+      extras.waiting = pushCall(extras.waiting, call);
       const { waitTimeoutMs, events } = this.host;
       const timer =
         waitTimeoutMs === Number.POSITIVE_INFINITY
@@ -367,9 +393,9 @@ export class SupervisedRun implements Run, Position, Frame {
   }
 
   #waitedTooLong(call: SupervisedCall): void {
-    this.#waiting?.remove(call);
+    this.#more.waiting = removeCall(this.#more.waiting, call);
     const { waitTimeoutMs } = this.host;
-    const other = this.#active.first?.tool ?? 'another call';
+    const other = this.#active?.tool ?? 'another call';
     const message =
       `Cannot call ${call.tool}: waited ${waitTimeoutMs} ms for ${other}, which is still running. ` +
       `If ${other} itself makes this call, hand on its context: ctx.callTool(...), or { parent: ctx }`;
@@ -377,9 +403,9 @@ export class SupervisedRun implements Run, Position, Frame {
   }
 
   #serveWaiting(): void {
-    for (let call = this.#waiting?.first; call !== undefined; call = this.#waiting?.first) {
+    for (let call = this.#extras?.waiting; call !== undefined; call = this.#extras?.waiting) {
       if (this.pending > 0 || this.#finished) return;
-      this.#waiting?.remove(call);
+      this.#more.waiting = removeCall(call, call);
       clearTimeout(call.waiter?.timer);
       const waiter = call.waiter;
       const answer = this.#decide(call);
@@ -392,41 +418,58 @@ export class SupervisedRun implements Run, Position, Frame {
   }
 
   /** Gives the answer to whoever awaits it. */
-  #answer(call: SupervisedCall, answer: SupervisedCall | ToolExecutionBlocked): void {
+  #answer(call: SupervisedCall, answer: SupervisedCall | Refusal): void {
     const { waiter } = call;
     call.waiter = undefined;
     clearTimeout(waiter?.timer);
-    if (answer instanceof ToolExecutionBlocked) waiter?.reject(answer);
+    if (answer instanceof Refusal) waiter?.reject(answer.toError());
     else waiter?.resolve(answer);
   }
 
   /** Decides, reserves, and admits at once when there is no check to run. */
-  #decide(call: SupervisedCall): SupervisedCall | ToolExecutionBlocked | Promise<SupervisedCall> {
+  #decide(call: SupervisedCall): SupervisedCall | Refusal | Promise<SupervisedCall> {
     const { dfa, checks } = this.host;
+    const acting = this.#at.phase === 'ACTING';
     const joins = !call.nested && this.pending > 0;
-    call.phaseBefore = this.phase;
-    const refused = dfa ? this.#refuseByBudgetOrTable(call, joins) : undefined;
-    if (refused !== undefined) return refused;
+    if (dfa && this.#stepFrom(acting && joins) === undefined) return this.#refuseByBudgetOrTable(call, joins);
     const before = checks === undefined ? undefined : this.state;
-    this.#reserve(call, this.phase === 'ACTING' && !joins);
+    this.#reserve(call, acting && !joins);
     return checks === undefined || before === undefined
       ? this.#enterActing(call)
       : this.#check(call, before, checks);
   }
 
-  #refuseByBudgetOrTable(call: SupervisedCall, joins: boolean): ToolExecutionBlocked | undefined {
-    const code = refuseAction(this.#rules.table, this.#rules, this, joins);
-    const exhausted = code === 'step-budget' ? undefined : this.#exhaustedAncestor();
-    if (code === undefined && exhausted === undefined) return undefined;
+  /** The step that a call would take now, reservations and the budgets of ancestors counted. */
+  #stepFrom(joins: boolean): Step | undefined {
+    const index = this.#condition(this.#exhaustedAncestor() === undefined);
+    return joins ? this.#at.join[(index & ROOMS) | ONE_IN_FLIGHT] : this.#at.start[index];
+  }
+
+  #condition(roomAbove = true): number {
+    const { rules } = this.#terms;
+    return condition(
+      roomAbove && withinStepBudget(rules, this.stepCount, this.pending + this.childPending),
+      withinLoopBudget(rules, this.loopCount, this.pendingLoops),
+      this.#inFlight,
+    );
+  }
+
+  #refuseByBudgetOrTable(call: SupervisedCall, joins: boolean): Refusal {
+    const { rules } = this.#terms;
+    const own = refuseAction(rules.table, rules, this, joins);
+    const ancestor = own === 'step-budget' ? undefined : this.#exhaustedAncestor();
+    const code = ancestor === undefined ? own : 'step-budget';
+    // The table has refused, and a row whose refusals have no reason does not compile.
+    if (code === undefined) throw new Error(`A call was refused in ${this.phase} for no reason`);
     const message =
-      exhausted === undefined && code !== undefined
-        ? refusalMessage(code, this.#rules.table, this.#rules, this)
-        : this.#ancestorMessage(exhausted ?? this);
-    const refusedFor = exhausted === undefined ? (code as RefusalCode) : 'step-budget';
-    const forBudget = refusedFor === 'step-budget' || refusedFor === 'loop-budget';
-    const ends =
-      forBudget && this.#rules.onBudgetExhausted === 'terminate' && !call.nested && this.pending === 0;
-    return this.#refuse(call, refusedFor, message, 'dfa', null, ends ? 'EXHAUSTED' : undefined);
+      ancestor === undefined
+        ? refusalMessage(code, rules.table, rules, this)
+        : this.#ancestorMessage(ancestor);
+    const endsIn =
+      !call.nested && this.pending === 0
+        ? this.#at.exhaust[this.#condition(ancestor === undefined)]?.to
+        : undefined;
+    return this.#refuse(call, code, message, 'dfa', null, endsIn?.phase);
   }
 
   #check(
@@ -441,8 +484,9 @@ export class SupervisedRun implements Run, Position, Frame {
       runId: this.id,
       parent: call.parent?.id ?? null,
     };
-    const path = this.#rules.table.pathToActing(before.phase) ?? [];
-    const dfa = decision(this.#rules, before, this, undefined, path);
+    const { rules } = this.#terms;
+    const path = rules.table.pathToActing(before.phase) ?? [];
+    const dfa = decision(rules, before, this, undefined, path);
     return new Promise((resolve, reject) => {
       call.waiter = { resolve, reject, timer: undefined };
       let answer: Promise<ValidationResult>;
@@ -461,14 +505,14 @@ export class SupervisedRun implements Run, Position, Frame {
   #checked(call: SupervisedCall, answer: unknown): void {
     // The run may have ended meanwhile, and the call been refused for it.
     if (call.status !== 'reserved') return;
-    const result = readResult(answer);
+    const result = readAnswer(answer);
     if (result.allowed) {
       this.#answer(call, this.#enterActing(call));
     } else {
       this.#giveBack(call);
       const { code, message, stage } = result;
-      const ends = this.#rules.onRejected === 'terminate' && !call.nested && this.pending === 0;
-      const endsIn = ends ? 'REJECTED' : undefined;
+      const endsIn =
+        !call.nested && this.pending === 0 ? this.#at.reject[this.#condition()]?.to.phase : undefined;
       this.#answer(call, this.#refuse(call, code, message, stage, result.result, endsIn));
     }
     if (this.pending === 0) this.#serveWaiting();
@@ -479,82 +523,79 @@ export class SupervisedRun implements Run, Position, Frame {
     call.selfLoop = selfLoop;
     this.pending += 1;
     if (selfLoop) this.pendingLoops += 1;
-    this.#active.push(call);
-    for (let run = this.#budgetParent; run !== null; run = run.parent) run.childPending += 1;
+    this.#active = pushCall(this.#active, call);
+    for (let run = this.#nesting.payer; run !== null; run = run.parent) run.childPending += 1;
   }
 
   #giveBack(call: SupervisedCall, loops = call.selfLoop): void {
     this.pending -= 1;
     if (loops) this.pendingLoops -= 1;
-    this.#active.remove(call);
-    for (let run = this.#budgetParent; run !== null; run = run.parent) run.childPending -= 1;
+    this.#active = removeCall(this.#active, call);
+    for (let run = this.#nesting.payer; run !== null; run = run.parent) run.childPending -= 1;
   }
 
   /** Takes the path, and the call is in flight. */
-  #enterActing(call: SupervisedCall): SupervisedCall | ToolExecutionBlocked {
+  #enterActing(call: SupervisedCall): SupervisedCall | Refusal {
     const { dfa, events } = this.host;
-    // While the call was checked others may have moved the run, so the path is the one from where it is now.
-    const acting = this.phase === 'ACTING';
-    const path = acting
-      ? call.selfLoop
-        ? SELF_LOOP
-        : STAY
-      : (this.#rules.table.pathToActing(this.phase) ?? (dfa ? undefined : [this.phase, 'ACTING']));
-    if (path === undefined) {
+    // While the call was checked others may have moved the run, so the step is the one from where it is now. Its
+    // reservation is among what is taken, so there is room. Those that it joined may have ended since.
+    const from = this.#at;
+    const joins = from.phase === 'ACTING' && !call.selfLoop;
+    const inFlight = condition(true, true, this.#inFlight);
+    const step =
+      (joins ? from.join[inFlight || ONE_IN_FLIGHT] : from.start[inFlight]) ??
+      (dfa ? undefined : from.unchecked);
+    if (step === undefined) {
       this.#giveBack(call);
-      const message = refusalMessage('action-unreachable', this.#rules.table, this.#rules, this);
+      const { rules } = this.#terms;
+      const message = refusalMessage('action-unreachable', rules.table, rules, this);
       return this.#refuse(call, 'action-unreachable', message, 'dfa', null);
     }
+    const actor = this.#extras?.actor;
+    // What the machine has no event for, the actor follows: a call on no edge, or one that joined what has ended since.
+    const follows = !dfa || (joins && inFlight === 0);
+    const disagreement =
+      actor && (follows ? actor.fault : actor.take(eventsOf(step, joins), this.#after(step)));
+    if (disagreement !== undefined) {
+      this.#giveBack(call);
+      return this.#refuse(call, 'actor-disagrees', disagreement, 'dfa', null);
+    }
     // All hops are taken before anyone hears of the first: a listener may call a tool in turn.
-    const from = this.phase;
-    this.#move('ACTING', path === SELF_LOOP);
+    this.#take(step);
     if (call.selfLoop) this.pendingLoops -= 1;
     call.status = 'in-flight';
-    this.#inFlight += 1;
-    call.path = path;
+    call.outcome = step;
     this.#recordCall(call);
-    const told = !events.observed || this.#tellOfStart(call, from, path);
+    if (follows) actor?.follow('call.start', this.#standing);
+    else actor?.tell();
+    const told = !events.observed || this.#finished || tellOfStart(call, step.path);
     call.args = undefined;
     // A listener may have ended the run just now.
     return this.#finished ? this.#takeBack(call, told) : call;
   }
 
-  /** @returns Whether all was told: nothing starts any more once the run has ended. */
-  #tellOfStart(call: SupervisedCall, start: Phase, path: readonly Phase[]): boolean {
-    const { events } = this.host;
-    let from = start;
-    for (let hop = 1; hop < path.length; hop++) {
-      const phase = path[hop] as Phase;
-      events.emit({ type: 'phase.entered', time: call.time, run: this.id, from, phase });
-      if (this.#finished) return false;
-      from = phase;
-    }
-    events.emit({
-      type: 'call.started',
-      time: call.time,
-      run: this.id,
-      call: call.id,
-      tool: call.tool,
-      parent: call.parent?.id ?? null,
-      args: call.args,
-    });
-    return true;
+  #take({ to, steps, inFlight, loops }: Step): void {
+    this.stepCount += steps;
+    this.#inFlight += inFlight;
+    if (loops === 'counted') this.loopCount += 1;
+    else if (loops === 'forgotten') this.loopCount = 0;
+    this.#at = to;
   }
 
   /** Refuses a call that was admitted, and whose body has not started when the run ended. */
-  #takeBack(call: SupervisedCall, told: boolean): ToolExecutionBlocked {
+  #takeBack(call: SupervisedCall, told: boolean): Refusal {
     const message = this.#endedMessage(call.tool);
-    const blocked = this.#blocked(call, 'run-completed', message, 'enforcement', null);
-    call.blocked = { code: blocked.code, message, stage: blocked.stage };
+    const refusal = new Refusal(call, 'run-completed', message, 'enforcement', null);
+    call.outcome = refusal;
     if (told) {
-      this.#endCall(call, false, blocked);
-      return blocked;
+      this.#endCall(call, false, refusal.toError());
+      return refusal;
     }
     this.#inFlight -= 1;
     this.#giveBack(call, false);
     call.status = 'refused';
-    this.#tellOfRefusal(call, blocked);
-    return blocked;
+    tellOfRefusal(call, refusal);
+    return refusal;
   }
 
   #endCall(call: SupervisedCall | null, ok: boolean, error: unknown): void {
@@ -563,22 +604,23 @@ export class SupervisedRun implements Run, Position, Frame {
     if (call.status !== 'in-flight') return;
     call.status = 'ended';
     const late = this.#finished;
+    const from = this.#at;
+    const step = late ? undefined : (ok ? from.succeed : from.fail)[this.#condition()];
     this.pending -= 1;
-    this.#inFlight -= 1;
-    this.#active.remove(call);
-    for (let run = this.#budgetParent; run !== null; run = run.parent) {
-      run.childPending -= 1;
-      // It was made, so whoever shares his budget pays for it, also when it comes too late for this run.
-      if (ok && !run.#finished) run.stepCount += 1;
-    }
-    if (ok && !late) this.stepCount += 1;
-    const moves = !late && this.#inFlight === 0 && (ok || this.#rules.onToolError === 'observe');
-    if (moves) this.#enter('OBSERVING');
+    this.#active = removeCall(this.#active, call);
+    if (step === undefined) this.#inFlight -= 1;
+    else this.#take(step);
+    const actor = this.#extras?.actor;
+    if (step !== undefined) actor?.take([{ type: ok ? 'call.succeed' : 'call.fail' }], this.#standing);
+    this.#chargeAncestors(ok);
+    actor?.tell();
     const { events } = this.host;
     if (events.observed) {
+      const time = Date.now();
+      if (step !== undefined && step.to !== from) tellOfPhase(this, time, from.phase, step.to.phase);
       events.emit({
         type: 'call.ended',
-        time: Date.now(),
+        time,
         run: this.id,
         call: call.id,
         tool: call.tool,
@@ -590,29 +632,31 @@ export class SupervisedRun implements Run, Position, Frame {
     if (this.pending === 0) this.#serveWaiting();
   }
 
-  #enter(phase: Phase): void {
-    const from = this.phase;
-    this.#move(phase, phase === from);
-    const { events } = this.host;
-    if (events.observed) events.emit({ type: 'phase.entered', time: Date.now(), run: this.id, from, phase });
+  // —— The actor, where there is one ——
+
+  get #standing(): Standing {
+    const { phase, stepCount, loopCount } = this;
+    return { phase, stepCount, loopCount, inFlight: this.#inFlight };
   }
 
-  /** A phase that is left forgets its loops (SPEC §2.2); a call that joins others in ACTING is none. */
-  #move(phase: Phase, loops: boolean): void {
-    if (loops) this.loopCount += 1;
-    else if (phase !== this.phase) this.loopCount = 0;
-    this.phase = phase;
-    this.#loopPhase = phase;
+  #after({ to, steps, inFlight, loops }: Step): Standing {
+    return {
+      phase: to.phase,
+      stepCount: this.stepCount + steps,
+      loopCount: loops === 'forgotten' ? 0 : this.loopCount + (loops === 'counted' ? 1 : 0),
+      inFlight: this.#inFlight + inFlight,
+    };
   }
 
   // —— Refusals ——
 
-  #refuseEnded(call: SupervisedCall): ToolExecutionBlocked {
+  #refuseEnded(call: SupervisedCall): Refusal {
     return this.#refuse(call, 'run-completed', this.#endedMessage(call.tool), 'enforcement', null);
   }
 
   #endedMessage(tool: string): string {
-    const why = this.#reason === null ? '' : `: ${this.#reason}`;
+    const reason = this.#extras?.reason ?? null;
+    const why = reason === null ? '' : `: ${reason}`;
     return `Cannot call ${tool}: agent run is already completed${why}`;
   }
 
@@ -622,228 +666,122 @@ export class SupervisedRun implements Run, Position, Frame {
     message: string,
     stage: Stage,
     result: ValidationResult | null,
-    endsIn?: 'EXHAUSTED' | 'REJECTED',
-  ): ToolExecutionBlocked {
-    const blocked = this.#blocked(call, code, message, stage, result);
+    endsIn?: Phase,
+  ): Refusal {
+    const refusal = new Refusal(call, code, message, stage, result, endsIn);
     call.status = 'refused';
-    call.blocked = { code, message, stage };
-    this.#tellOfRefusal(call, blocked);
+    call.outcome = refusal;
+    tellOfRefusal(call, refusal);
     call.args = undefined;
-    if (endsIn !== undefined) this.#end(endsIn, { reason: message });
+    if (endsIn !== undefined) {
+      this.#end(endsIn === 'REJECTED' ? 'run.reject' : 'run.exhaust', endsIn, { reason: message });
+    }
     this.#recordCall(call);
-    return blocked;
-  }
-
-  #tellOfRefusal(call: SupervisedCall, { code, message, stage }: ToolExecutionBlocked): void {
-    const { events } = this.host;
-    if (!events.observed) return;
-    events.emit({
-      type: 'call.refused',
-      time: Date.now(),
-      run: this.id,
-      call: call.id,
-      tool: call.tool,
-      parent: call.parent?.id ?? null,
-      args: call.args,
-      code,
-      message,
-      stage,
-    });
-  }
-
-  #blocked(
-    call: SupervisedCall,
-    code: RefusalCode | (string & {}),
-    message: string,
-    stage: Stage,
-    result: ValidationResult | null,
-  ): ToolExecutionBlocked {
-    return new ToolExecutionBlocked(message, {
-      tool: call.tool,
-      callId: call.id,
-      runId: this.id,
-      stage,
-      code,
-      result,
-      phase: this.phase,
-      stepCount: this.stepCount,
-    });
+    return refusal;
   }
 
   // —— Budgets shared with ancestors ——
 
-  /** The nearest run whose step budget its calls count in besides its own. */
-  get #budgetParent(): SupervisedRun | null {
-    return this.#budgetShared ? this.parent : null;
-  }
-
   #exhaustedAncestor(): SupervisedRun | undefined {
-    for (let run = this.#budgetParent; run !== null; run = run.parent) {
-      const pending = run.pending + run.childPending;
-      if (run.host.dfa && !withinStepBudget(run.#rules, run.stepCount, pending)) return run;
+    for (let run = this.#nesting.payer; run !== null; run = run.parent) {
+      const { rules, host } = run.#terms;
+      if (host.dfa && !withinStepBudget(rules, run.stepCount, run.pending + run.childPending)) return run;
     }
     return undefined;
   }
 
+  /** A call was made, so whoever shares his budget pays for it, also when it ends too late for this run. */
+  #chargeAncestors(ok: boolean): void {
+    for (let run = this.#nesting.payer; run !== null; run = run.parent) {
+      run.childPending -= 1;
+      if (!ok || run.#finished) continue;
+      run.stepCount += 1;
+      run.#extras?.actor?.follow('child.succeed', run.#standing);
+    }
+  }
+
   #ancestorMessage(ancestor: SupervisedRun): string {
-    return stepBudgetMessage(
-      ancestor.#rules,
-      ancestor,
-      ancestor === this.parent ? ' (parent run)' : ' (ancestor run)',
-    );
+    const whose = ancestor === this.parent ? ' (parent run)' : ' (ancestor run)';
+    return stepBudgetMessage(ancestor.#terms.rules, ancestor, whose);
   }
 
   // —— The end ——
 
-  #end(phase: Phase, aborted: { readonly reason: unknown } | undefined): void {
+  #end(event: PhaseEvent['type'], phase: Phase, aborted: { readonly reason: unknown } | undefined): void {
     if (this.#finished) return;
     this.#finished = true;
-    this.#reason = aborted === undefined ? null : reasonText(aborted.reason);
-    this.#abortedWith = aborted;
-    this.#release?.();
-    this.#release = undefined;
-    const children = this.#children ?? [];
-    this.#children = undefined;
-    this.#leaveParent();
     const from = this.phase;
-    this.phase = phase;
+    const extras = this.#more;
+    extras.reason = aborted === undefined ? null : reasonText(aborted.reason);
+    extras.abortedWith = aborted;
+    extras.loopPhase = from;
+    extras.release?.();
+    extras.release = undefined;
+    const children = extras.children ?? [];
+    extras.children = undefined;
+    this.#leaveParent();
+    this.#at = this.#terms.table.row(phase);
+    this.#endActor(event);
     for (const child of children) child.abort(aborted === undefined ? PARENT_ENDED : aborted.reason);
     this.#refuseAllWhoWait();
-    if (aborted !== undefined) this.#controller?.abort(aborted.reason);
+    if (aborted !== undefined) extras.controller?.abort(aborted.reason);
     const { events } = this.host;
     if (events.observed) {
       const time = Date.now();
-      if (from !== phase) events.emit({ type: 'phase.entered', time, run: this.id, from, phase });
+      if (from !== phase) tellOfPhase(this, time, from, phase);
       const { stepCount } = this;
-      events.emit({ type: 'run.ended', time, run: this.id, phase, reason: this.#reason, stepCount });
+      events.emit({ type: 'run.ended', time, run: this.id, phase, reason: extras.reason, stepCount });
     }
+  }
+
+  #endActor(type: PhaseEvent['type']): void {
+    const { actor, reason } = this.#more;
+    if (actor === undefined) return;
+    const standing = { ...this.#standing, loopCount: 0 };
+    // A run may end for the budget of an ancestor, which its machine does not know.
+    if (type === 'run.exhaust') {
+      actor.follow(type, standing, reason);
+      return;
+    }
+    actor.take([reason === null ? { type } : ({ type, reason } as PhaseEvent)], standing);
+    actor.tell();
   }
 
   #leaveParent(): void {
     const { parent } = this;
-    if (parent !== null) parent.#children?.delete(this);
+    if (parent !== null) parent.#extras?.children?.delete(this);
   }
 
   #refuseAllWhoWait(): void {
-    for (let call = this.#waiting?.first; call !== undefined; call = this.#waiting?.first) {
-      this.#waiting?.remove(call);
+    const extras = this.#more;
+    for (let call = extras.waiting; call !== undefined; call = extras.waiting) {
+      extras.waiting = removeCall(call, call);
       this.#answer(call, this.#refuseEnded(call));
     }
-    // Whoever is answered may end calls in turn: so first all that are reserved are found, then each is looked at again.
-    const reserved: SupervisedCall[] = [];
-    for (let call = this.#active.first; call !== undefined; call = call.next) {
-      if (call.status === 'reserved') reserved.push(call);
-    }
-    for (const call of reserved) {
+    // Whoever is answered may end calls in turn, so each is looked at again.
+    for (const call of callsOf(this.#active)) {
       if (call.status !== 'reserved') continue;
       this.#giveBack(call);
       this.#answer(call, this.#refuseEnded(call));
     }
   }
 
-  #abortError(reason: unknown): unknown {
-    return isError(reason) ? reason : new RunAbortedError('run-aborted', this.id, reasonText(reason), reason);
-  }
-
   // —— The log ——
 
   #recordCall(call: SupervisedCall): void {
     call.time = Date.now();
-    call.phaseAfter = this.phase;
     call.stepCount = this.stepCount;
     call.loopCount = this.loopCount;
     call.inFlight = this.#inFlight;
-    this.#record(call);
-  }
-
-  #record(entry: Recorded): void {
-    this.#log ??= new RunLog(this.host.logLimit);
-    this.#log.record(entry);
+    this.record(call);
   }
 }
 
-/**
- * Checks a number of milliseconds that a timer is to take.
- *
- * @throws {PhasegateError} `invalid-argument`: a longer time than a timer can take would be over at once.
- */
-export function checkTimeout(name: string, ms: number): void {
-  if (ms === Number.POSITIVE_INFINITY) return;
-  if (!(typeof ms === 'number' && ms >= 1 && ms <= MAX_TIMEOUT)) {
-    throw invalidArgument(name, `milliseconds from 1 to ${MAX_TIMEOUT}, or Infinity`, ms);
-  }
-}
+const ONE_IN_FLIGHT = condition(true, true, 1);
+const ROOMS = condition(false, false, 0);
 
-/** The innermost call whose body the present code is inside of; of one run, or of any. */
-export function innermostCall(run?: Run): SupervisedCall | null {
-  const frame = innermostFrame(
-    (candidate) => candidate instanceof SupervisedCall && (run === undefined || candidate.run === run),
-  );
-  return (frame as SupervisedCall | undefined) ?? null;
-}
-
-function ownCall(name: string, call: Call | null): SupervisedCall | null {
-  if (call === null || call instanceof SupervisedCall) return call;
-  throw invalidArgument(name, 'a call that `beforeCall` or `callTool` handed out', call);
-}
-
-function isSignal(value: unknown): value is AbortSignal {
-  if (typeof value !== 'object' || value === null) return false;
-  const { aborted, addEventListener, removeEventListener } = value as AbortSignal;
-  return [typeof aborted, typeof addEventListener, typeof removeEventListener].join() === SIGNAL;
-}
-
-const SIGNAL = 'boolean,function,function';
-
-/** What a monitor answered, as far as it can be trusted. */
-type Answer =
-  | { readonly allowed: true }
-  | {
-      readonly allowed: false;
-      readonly code: string;
-      readonly message: string;
-      readonly stage: Stage;
-      readonly result: ValidationResult;
-    };
-
-// Fail closed: whatever is no decision refuses, and so does what cannot be read.
-function readResult(answer: unknown): Answer {
-  let result = failedMonitor(`answered ${describe(answer)} instead of a decision`);
-  try {
-    const { allowed, code, message, stage } = answer as ValidationResult;
-    if (allowed === true) return { allowed };
-    if (allowed === false) {
-      result = { ...result, ...(answer as ValidationResult) };
-      return {
-        allowed,
-        code: typeof code === 'string' ? code : 'check-refused',
-        message: typeof message === 'string' ? message : 'A monitor check refused the call',
-        stage: typeof stage === 'string' ? stage : 'monitor',
-        result,
-      };
-    }
-  } catch (error) {
-    result = failedMonitor(messageOf(error));
-  }
-  return { allowed: false, code: 'check-failed', message: result.message ?? '', stage: 'monitor', result };
-}
-
-function failedMonitor(why: string): ValidationResult {
-  const message = `Check "monitor" failed: ${why}`;
-  return { allowed: false, stage: 'monitor', code: 'check-failed', message, checks: [] };
-}
-
-function reasonText(reason: unknown): string {
-  if (typeof reason === 'string') return reason;
-  if (reason === undefined) return 'no reason given';
-  return isError(reason) && reason instanceof RunAbortedError ? reason.reason : messageOf(reason);
-}
-
-// A proxy may throw when it is asked.
-function isError(value: unknown): value is Error {
-  try {
-    return value instanceof Error;
-  } catch {
-    return false;
-  }
+// The events that the machine takes for the step of a call.
+function eventsOf({ path }: Step, joins: boolean): PhaseEvent[] {
+  const hops = path.slice(1, -1).map((phase): PhaseEvent => ({ type: `propose.${phase}` }));
+  return [...hops, { type: joins ? 'call.join' : 'call.start' }];
 }

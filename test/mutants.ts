@@ -1,4 +1,5 @@
 /** Machines that are almost right: each breaks one rule, so that whatever checks machines must tell it from the real one. */
+import { assign } from 'xstate';
 import { type PhaseMachine, phaseMachineConfig, phaseSetup } from '../src/machine.ts';
 import type { Rules } from '../src/rules.ts';
 
@@ -26,7 +27,7 @@ function withGuard(
 function withoutAction(rules: Rules, action: string): PhaseMachine {
   return phaseSetup
     .createMachine(phaseMachineConfig(rules))
-    .provide({ actions: { [action]: () => {} } } as Loose) as unknown as PhaseMachine;
+    .provide({ actions: { [action]: assign({}) } } as Loose) as unknown as PhaseMachine;
 }
 
 const OPEN_EDGE = { guard: 'withinStepBudget', actions: 'resetLoopCount' };

@@ -1,20 +1,30 @@
 // @ts-check
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { inChild } from '../child.mjs';
 
-const LIVE = fileURLToPath(new URL('../live-runs.mjs', import.meta.url));
+/** @typedef {import('../report/row.mjs').Row} Row */
 
-/** The heap that a live run takes, measured in a process of its own. @returns {{ name: string, bytes: number }[]} */
+const KINDS = /** @type {const} */ ([
+  ['begun', 'heap of a live run, begun, of 100,000'],
+  ['in flight', 'heap of a live run, a call in flight, of 100,000'],
+  ['after a call', 'heap of a live run, after a call, of 100,000'],
+  ['actor', 'heap of a bare XState actor, of 100,000'],
+]);
+
+/** The heap that a live run takes, and what a call allocates, each measured in a process of its own. @returns {Row[]} */
 export function heapRows() {
-  return /** @type {const} */ (['begun', 'after a call', 'actor']).map((kind) => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['--expose-gc', LIVE, kind], {
-      encoding: 'utf8',
-    });
-    if (status !== 0) throw new Error(stderr);
-    const name =
-      kind === 'actor'
-        ? 'heap of a bare XState actor, of 100,000'
-        : `heap of a live run, ${kind}, of 100,000`;
-    return { name, bytes: Number(stdout) };
-  });
+  // A young generation in which all that is allocated finds room: then the heap grows by what was allocated.
+  const { total, besides } = inChild(
+    'allocations.mjs',
+    [],
+    ['--min-semi-space-size=128', '--max-semi-space-size=128'],
+  );
+  return [
+    ...KINDS.map(([kind, name]) => ({
+      id: `heap of ${kind}`,
+      name,
+      bytes: inChild('live-runs.mjs', [kind]),
+    })),
+    { id: 'allocated', name: 'allocated by a guarded call', bytes: total },
+    { id: 'allocated besides', name: 'allocated by it besides the call that it is', bytes: besides },
+  ];
 }

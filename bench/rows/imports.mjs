@@ -1,8 +1,10 @@
 // @ts-check
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { median } from '../median.mjs';
 
-const ROUNDS = 41;
+/** @typedef {import('../report/row.mjs').TimedRow} TimedRow */
+
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const KINDS = /** @type {const} */ ([
@@ -10,19 +12,20 @@ const KINDS = /** @type {const} */ ([
   ['require', '--input-type=commonjs', 'require'],
 ]);
 
-/** What an import costs over one of xstate alone, each in a fresh process. @returns {{ name: string, ns: number, once: true }[]} */
-export function importRows() {
+/** What an import costs over one of xstate alone, each in a fresh process. @param {number} rounds @returns {TimedRow[]} */
+export function importRows(rounds) {
   return KINDS.map(([word, type, load]) => {
     /** @type {number[]} */
     const alone = [];
     /** @type {number[]} */
     const both = [];
     // By turns, so that what else the machine does hits both alike.
-    for (let i = 0; i < ROUNDS; i++) {
+    for (let i = 0; i < rounds; i++) {
       alone.push(time(type, `${load}('xstate')`));
       both.push(time(type, `${load}('phasegate')`));
     }
     return {
+      id: word,
       name: `${word} phasegate, over ${word} xstate`,
       ns: (median(both) - median(alone)) * 1e6,
       once: true,
@@ -39,9 +42,4 @@ function time(type, code) {
   });
   if (status !== 0) throw new Error(stderr);
   return Number(stdout);
-}
-
-/** @param {number[]} values */
-function median(values) {
-  return values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }

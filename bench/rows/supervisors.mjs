@@ -1,22 +1,14 @@
 // @ts-check
-import { createSupervisor, DEFAULT_TRANSITIONS } from 'phasegate';
+import { createSupervisor } from 'phasegate';
 import { generatePaths } from 'phasegate/paths';
 import { verify } from 'phasegate/verify';
+import { decide, tableOf } from '../tables.mjs';
 
-const PHASES = Array.from({ length: 193 }, (_, i) => `PHASE_${i}`);
+/** @typedef {import('./task.mjs').Task} Task */
 
-/** @type {(readonly [string, string])[]} */
-const TRANSITIONS = [
-  ...DEFAULT_TRANSITIONS,
-  ...PHASES.flatMap((phase, i) =>
-    [i + 1, i * 7 + 3, i * 13 + 5].map((next) => /** @type {const} */ ([phase, PHASES[next % 193] ?? phase])),
-  ),
-  ['PHASE_192', 'PLANNING'],
-];
+const large = tableOf(200);
 
-const large = { phases: PHASES, transitions: TRANSITIONS };
-
-/** What making and changing a supervisor costs, up to the first decision that follows. @returns {import('./calls.mjs').Task[]} */
+/** What making and changing a supervisor costs, up to the first decision that follows. @returns {Task[]} */
 export function supervisorTasks() {
   const small = createSupervisor();
   const edited = createSupervisor(large);
@@ -24,35 +16,42 @@ export function supervisorTasks() {
   const entered = createSupervisor(large);
   entered.addTransition('OBSERVING', 'PHASE_0');
   return [
-    task('build a supervisor, and decide', () => decide(createSupervisor())),
-    task('build a supervisor of 200 phases, and decide', () => decide(createSupervisor(large))),
-    task('build a supervisor and its XState machine', () => void createSupervisor({ maxSteps: 20 }).machine),
-    task('build one of 200 phases and its XState machine', () => void createSupervisor(large).machine),
-    task('add and remove a transition, and decide after each', () => edit(small)),
-    task('add and remove one among 200 phases, and decide after each', () => edit(edited)),
-    task('verify the default table', () => void verify(small)),
-    task('verify 200 phases and nearly 600 transitions', () => void verify(entered)),
+    task('build', 'build a supervisor, and decide', () => decide(createSupervisor())),
+    task('build 200', 'build a supervisor of 200 phases, and decide', () => decide(createSupervisor(large))),
     task(
+      'build machine',
+      'build a supervisor and its XState machine',
+      () => void createSupervisor({ maxSteps: 20 }).machine,
+    ),
+    task(
+      'build machine 200',
+      'build one of 200 phases and its XState machine',
+      () => void createSupervisor(large).machine,
+    ),
+    changes('change', 'change a transition, and decide', small),
+    changes('change 200', 'change one among 200 phases, and decide', edited),
+    task('verify', 'verify the default table', () => void verify(small)),
+    task('verify 200', 'verify 200 phases and nearly 600 transitions', () => void verify(entered)),
+    task(
+      'paths',
       'generate the paths for every guard of the default table',
       () => void generatePaths(small, { cover: 'guards' }),
     ),
   ];
 }
 
-/** @param {import('phasegate').Supervisor} supervisor */
-function decide(supervisor) {
-  if (!supervisor.validateActionPhase(supervisor.initialState()).allowed) throw new Error('refused');
+/** @param {string} id @param {string} name @param {import('phasegate').Supervisor} supervisor @returns {Task} */
+function changes(id, name, supervisor) {
+  const run = () => {
+    supervisor.addTransition('OBSERVING', 'ACTING');
+    decide(supervisor);
+    supervisor.removeTransition('OBSERVING', 'ACTING');
+    decide(supervisor);
+  };
+  return { id, name, per: 2, run };
 }
 
-/** @param {import('phasegate').Supervisor} supervisor */
-function edit(supervisor) {
-  supervisor.addTransition('OBSERVING', 'ACTING');
-  decide(supervisor);
-  supervisor.removeTransition('OBSERVING', 'ACTING');
-  decide(supervisor);
-}
-
-/** @param {string} name @param {() => void} run @returns {import('./calls.mjs').Task} */
-function task(name, run) {
-  return { name, per: 1, run };
+/** @param {string} id @param {string} name @param {() => void} run @returns {Task} */
+function task(id, name, run) {
+  return { id, name, per: 1, run };
 }

@@ -4,7 +4,7 @@ import { build } from 'esbuild';
 /** The JSON Schema of a configuration, from the source that also checks one. */
 export async function configSchemaText() {
   const { outputFiles } = await build({
-    entryPoints: ['src/config.ts'],
+    entryPoints: ['src/config-json-schema.ts'],
     bundle: true,
     write: false,
     format: 'esm',

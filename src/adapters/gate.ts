@@ -1,8 +1,8 @@
 import type { Call } from '../call.ts';
+import { innermostCallOf } from '../context.ts';
 import type { Enforcement } from '../enforcement.ts';
 import { findToolExecutionBlocked, type ToolExecutionBlocked } from '../errors.ts';
 import type { Run, RunOptions } from '../run.ts';
-import { innermostCall } from '../supervised-run.ts';
 import { endedByPolicy, Invocation } from './invocation.ts';
 import { enforcementOf, type GateOptions, readSettings, type Settings, type Supervising } from './options.ts';
 import {
@@ -177,7 +177,7 @@ export class Gate {
   #show<T>(run: Run, { turn }: ToolRequest, error: unknown, show: ShowRefusal<T>): T {
     const blocked = findToolExecutionBlocked(error);
     // Of code that asks again and again, the model reads one answer.
-    if (blocked === undefined || this.#aborts(run, blocked, turn ?? innermostCall(run))) throw error;
+    if (blocked === undefined || this.#aborts(run, blocked, turn ?? innermostCallOf(run))) throw error;
     return show(refusalText(blocked), blocked);
   }
 

@@ -3,7 +3,7 @@ import { isCount } from '../decide.ts';
 import { createEnforcement, type Enforcement } from '../enforcement.ts';
 import { invalidArgument } from '../errors.ts';
 import type { RunOptions } from '../run.ts';
-import { checkTimeout } from '../supervised-run.ts';
+import { checkTimeout } from '../run-options.ts';
 import type { Supervisor } from '../supervisor.ts';
 
 /** How the runs of an agent are begun. */

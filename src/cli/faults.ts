@@ -24,6 +24,8 @@ export class FaultPrinter {
   }
 
   tell(fault: FileFault): void {
+    // What is cut short by an interruption is no fault of the input.
+    if (this.#io.signal.aborted) return;
     if (fault.file !== this.#file) this.end();
     this.#file = fault.file;
     this.#ofFile += 1;

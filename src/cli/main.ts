@@ -36,7 +36,7 @@ function createProgram(io: Io, onEnd: (code: number) => void): Command {
     .description('Replays recorded runs of AI agents through a configuration, and helps to choose one.')
     .version(packageJson.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand(false)
+    .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(--help says how it is used)')
     .exitOverride()
     .configureOutput({

@@ -8,6 +8,7 @@ import { configFrom } from './options.ts';
 
 /** The flags that say which supervisor a command is about. */
 export interface SupervisorFlags {
+  readonly config?: string;
   readonly maxSteps?: number;
   readonly maxLoops?: number;
   readonly add?: readonly Transition[];
@@ -18,6 +19,7 @@ export interface SupervisorFlags {
 export function addSupervisorOptions(command: Command): Command {
   return command
     .argument('[config]', 'the configuration (YAML or JSON); without it the defaults')
+    .option('-c, --config <file>', 'the same, as replay and tune take it')
     .option('--max-steps <n>', 'the step budget, instead of the one in the configuration', parseBudget)
     .option('--max-loops <n>', 'the loop budget, likewise', parseBudget)
     .option('--add <from:to>', 'try with one transition more; may be repeated', collectTransitions)
@@ -30,7 +32,13 @@ export async function supervisorFrom(
   flags: SupervisorFlags,
 ): Promise<{ readonly supervisor: Supervisor; readonly parallel: 'serialize' | 'concurrent' }> {
   const { maxSteps, maxLoops } = flags;
-  const config = await configFrom({ config: file, maxSteps, maxLoops });
+  if (file !== undefined && flags.config !== undefined) {
+    throw new PhasegateError(
+      'invalid-argument',
+      `A configuration is given twice, as ${file} and as --config ${flags.config}: give it once`,
+    );
+  }
+  const config = await configFrom({ config: file ?? flags.config, maxSteps, maxLoops });
   const supervisor = createSupervisor(supervisorOptions(config));
   for (const [from, to] of flags.remove ?? []) {
     if (supervisor.removeTransition(from, to)) continue;

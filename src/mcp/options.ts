@@ -34,7 +34,8 @@ export interface GateOptions extends CommonOptions {
   readonly idleMs?: number | undefined;
   /**
    * How many runs of servers there may be at once: a whole number of 1 or more, or `Infinity`. For one more, the run ends
-   * that has been without a call for the longest time; when there is none, the call is refused.
+   * that has been without a call for the longest time, of the session that has the most of them; when all are busy, the call
+   * is refused.
    * @default 1000
    */
   readonly maxRuns?: number | undefined;

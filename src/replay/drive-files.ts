@@ -50,12 +50,7 @@ export async function* driveFiles<T extends readonly Driver[]>(
     const drivers = driversFor(stream.name, onFault);
     for await (const events of readEvents(stream, options.format)) {
       options.signal?.throwIfAborted();
-      for (const event of events) {
-        for (const driver of drivers) {
-          const done = driver.push(event);
-          if (done !== undefined) await done;
-        }
-      }
+      for (const driver of drivers) await driver.push(events);
       yield drivers;
     }
     options.signal?.throwIfAborted();

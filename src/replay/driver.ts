@@ -1,7 +1,8 @@
-import type { Call } from '../call.ts';
+import type { SupervisedCall } from '../call.ts';
 import type { Enforcement } from '../enforcement.ts';
-import { findToolExecutionBlocked, ToolExecutionBlocked } from '../errors.ts';
-import type { Run } from '../run.ts';
+import { findToolExecutionBlocked, type ToolExecutionBlocked } from '../errors.ts';
+import { Refusal } from '../refusal.ts';
+import type { SupervisedRun } from '../supervised-run.ts';
 import type { Action } from './actions.ts';
 import type { TraceEvent } from './format.ts';
 import type { CallNode, RunNode } from './nodes.ts';
@@ -10,7 +11,7 @@ import type { FileFault, RunReport } from './report.ts';
 
 /** How the runs of a file are replayed. */
 export interface DriverOptions {
-  /** With a log of 1 decision or more, and without a limit to waiting. */
+  /** Without a limit to waiting. */
   readonly enforcement: Enforcement;
   /** The enforcement's: whether a top-level call waits until the calls before it have ended (SPEC §5.6). */
   readonly parallel: 'serialize' | 'concurrent';
@@ -34,7 +35,7 @@ export class Driver {
   readonly #recording: Recording;
   #reports: RunReport[] = [];
   // What is to be done, the next at the top: so no chain of calls that wait for each other makes a deep recursion.
-  readonly #todo: Iterator<Action>[] = [];
+  readonly #todo: Action[] = [];
 
   constructor(options: DriverOptions) {
     const { file, onFault } = options;
@@ -50,10 +51,15 @@ export class Driver {
     return this.#recording.roots;
   }
 
-  /** Takes the next event. Await what it returns, if anything, before the next. */
-  push(event: TraceEvent): Promise<void> | undefined {
-    this.#next(this.#recording.actions(event));
-    return this.#work();
+  /** Takes the next events. */
+  async push(events: readonly TraceEvent[]): Promise<void> {
+    for (const event of events) {
+      const action = this.#recording.action(event);
+      if (action === undefined) continue;
+      this.#todo.push(action);
+      const answer = this.#work();
+      if (answer !== undefined) await answer;
+    }
   }
 
   /** Takes the end of the file. */
@@ -73,24 +79,19 @@ export class Driver {
 
   // A monitor check may be asynchronous: then the rest is done when it has answered.
   #work(): Promise<void> | undefined {
-    for (let actions = this.#todo.at(-1); actions !== undefined; actions = this.#todo.at(-1)) {
-      const { done, value } = actions.next();
-      if (done) {
-        this.#todo.pop();
-        continue;
-      }
-      const answer = this.#perform(value);
+    for (let action = this.#todo.pop(); action !== undefined; action = this.#todo.pop()) {
+      const answer = this.#perform(action);
       if (answer !== undefined) return answer.then(() => this.#work());
     }
     return undefined;
   }
 
   #next(actions: readonly Action[]): void {
-    this.#todo.push(actions.values());
+    for (let i = actions.length - 1; i >= 0; i--) this.#todo.push(actions[i] as Action);
   }
 
   #perform(action: Action): Promise<void> | undefined {
-    const run = 'call' in action ? action.call.run : action.run;
+    const { run } = action;
     if (run.root.stopped) return undefined;
     const gate = gateOf(action);
     if (gate === 'never') return undefined;
@@ -98,9 +99,9 @@ export class Driver {
       this.#hold(gate, action);
       return undefined;
     }
+    if (run.run === undefined) this.#begin(run);
     switch (action.do) {
       case 'begin':
-        this.#begin(run);
         return undefined;
       case 'start':
         return this.#start(action.call);
@@ -108,8 +109,7 @@ export class Driver {
         this.#end(action.call, action.ok);
         return undefined;
       case 'propose':
-        begun(run).propose(action.target);
-        run.path.add(begun(run).log.at(-1)?.path ?? []);
+        this.#propose(run, action.target);
         return undefined;
       case 'finish':
         this.#finish(run, action);
@@ -118,14 +118,21 @@ export class Driver {
   }
 
   #begin(run: RunNode): void {
+    const { enforcement } = this.#options;
     try {
-      run.run = this.#options.enforcement.beginRun({ id: run.key, parent: run.parentCall?.call ?? null });
+      // What `createEnforcement` makes begins no other runs; a call of these is its own entry in the log.
+      run.run = enforcement.beginRun({ id: run.key, parent: run.parentCall?.call ?? null }) as SupervisedRun;
     } catch (error) {
       const blocked = findToolExecutionBlocked(error);
       if (blocked === undefined || run.parentCall === undefined) throw error;
       run.refused = true;
       this.#countRefusal(run.parentCall, blocked, run.parentCall.run);
     }
+  }
+
+  #propose(run: RunNode, target: string): void {
+    const decision = begun(run).propose(target);
+    if (decision.allowed) run.path.add(decision.path);
   }
 
   #start(node: CallNode): Promise<void> | undefined {
@@ -148,34 +155,38 @@ export class Driver {
         (error) => this.#refusedWith(node, error),
       );
     }
-    if (answer instanceof ToolExecutionBlocked) this.#refusedWith(node, answer);
+    if (answer instanceof Refusal) this.#refused(node, answer);
     else this.#admitted(node, answer);
     return undefined;
   }
 
-  #admitted(node: CallNode, call: Call): void {
+  #admitted(node: CallNode, call: SupervisedCall): void {
     const { run } = node;
     const { root } = run;
     node.status = 'in-flight';
     node.call = call;
-    run.inFlight.add(node);
+    run.inFlight.add(node, node);
     root.inFlight += 1;
-    const decision = begun(run).log.at(-1);
-    run.path.add(decision?.path ?? []);
+    const { path, loopCount } = call.toLogEntry();
+    run.path.add(path);
     const { figures } = root;
     figures.steps = Math.max(figures.steps, root.steps + root.inFlight);
-    figures.loops = Math.max(figures.loops, decision?.loopCount ?? 0);
+    figures.loops = Math.max(figures.loops, loopCount);
   }
 
   #refusedWith(node: CallNode, error: unknown): void {
     const blocked = findToolExecutionBlocked(error);
     if (blocked === undefined) throw error;
+    this.#refused(node, blocked);
+  }
+
+  #refused(node: CallNode, blocked: Refused): void {
     node.status = 'refused';
     this.#countRefusal(node, blocked, node.run);
     this.#serveWaiting(node.run);
   }
 
-  #countRefusal(node: CallNode, blocked: ToolExecutionBlocked, run: RunNode): void {
+  #countRefusal(node: CallNode, blocked: Refused, run: RunNode): void {
     const { root } = run;
     root.refused += 1;
     if (root.first !== undefined) return;
@@ -210,13 +221,14 @@ export class Driver {
   #serveWaiting(run: RunNode): void {
     const call = run.inFlight.size === 0 ? run.waiting.shift() : undefined;
     if (call === undefined) return;
-    const { backlog } = call;
-    call.backlog = [];
+    const { backlog = [] } = call;
+    call.backlog = undefined;
     run.root.held -= backlog.length + 1;
-    this.#next([{ do: 'start', call }, ...backlog]);
+    this.#next([{ do: 'start', run, call }, ...backlog]);
   }
 
   #hold(holder: CallNode, action: Action): void {
+    holder.backlog ??= [];
     holder.backlog.push(action);
     this.#countHeld(holder.run);
   }
@@ -224,7 +236,8 @@ export class Driver {
   // So that a recording without ends, or one that lost an end, needs no more memory than any other.
   #countHeld(run: RunNode): void {
     run.root.held += 1;
-    if (run.root.held > HELD_LIMIT) this.#next([...run.inFlight].map((call) => withoutResult(run, call)));
+    if (run.root.held > HELD_LIMIT)
+      this.#next(Array.from(run.inFlight.values(), (call) => withoutResult(run, call)));
   }
 
   #finish(run: RunNode, action: Action & { do: 'finish' }): void {
@@ -258,10 +271,12 @@ export class Driver {
   }
 }
 
+type Refused = Pick<ToolExecutionBlocked, 'code' | 'message' | 'phase'>;
+
 const NONE: readonly RunReport[] = [];
 
 // Nothing is done inside of a run that was not begun: see `gateOf`.
-function begun(run: RunNode): Run {
+function begun(run: RunNode): SupervisedRun {
   if (run.run === undefined) throw new Error(`The replay of run ${run.key} was not begun`);
   return run.run;
 }
@@ -269,7 +284,7 @@ function begun(run: RunNode): Run {
 // A call without a result may have taken effect, so it is charged as a step.
 function withoutResult(run: RunNode, call: CallNode): Action {
   run.calls.delete(call.event.call);
-  return { do: 'end', call, ok: true };
+  return { do: 'end', run, call, ok: true };
 }
 
 /**
@@ -278,7 +293,7 @@ function withoutResult(run: RunNode, call: CallNode): Action {
  */
 function gateOf(action: Action): CallNode | 'open' | 'never' {
   let gate: CallNode | 'open' = 'open';
-  let run = 'call' in action ? action.call.run : action.run;
+  let { run } = action;
   let call = action.do === 'end' ? action.call : action.do === 'start' ? action.call.outer : undefined;
   for (;;) {
     for (; call !== undefined; call = call.outer) {

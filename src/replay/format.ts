@@ -70,12 +70,19 @@ export interface TraceFault {
 export interface TraceSource {
   /** The name of the file, for people; never a reason to choose a format. */
   readonly name: string;
+  /** The first bytes, 64 of them or more where there are so many. They are read again with the rest. */
+  readonly head: Uint8Array;
   /** The bytes as they come. */
   bytes(): AsyncIterable<Uint8Array>;
   /** The text as it comes, in pieces that end anywhere: UTF-8, or UTF-16 with a byte order mark. */
   text(): AsyncIterable<string>;
-  /** The JSON values of the text, as they come: its lines, the elements of an outermost array, or the document that it is. */
-  values(): AsyncIterable<readonly JsonItem[]>;
+  /**
+   * The JSON values of the text, as they come: its lines, the elements of an outermost array, or the document that it is.
+   *
+   * @param leaveOut Whether a line says nothing: then it is not parsed, which takes longer than all else. It is not asked
+   *   about each of them.
+   */
+  values(leaveOut?: (line: string) => boolean): AsyncIterable<readonly JsonItem[]>;
 }
 
 /** How sure a format is that a file is of its kind. */
@@ -112,6 +119,8 @@ export interface TraceFormat {
    * first, until a format says `yes`. A format without it is only ever chosen by name.
    */
   detect?(value: unknown): Likelihood;
+  /** Whether the first bytes of a file show that it is of this kind, where that is no JSON. It is asked before `detect`. */
+  detectHead?(head: Uint8Array): boolean;
   /**
    * Reads the file: yields events, several at a time, as awaiting each of millions takes longer than all else. What it
    * throws is reported as a fault of the file.

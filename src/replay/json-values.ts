@@ -28,6 +28,8 @@ const MAX_LENGTH = 2 ** 28;
  * other text is read as values that span lines, where an outermost array counts as its elements.
  */
 export class JsonSplitter {
+  /** Whether a line is left out, and not parsed. Other values are not asked about. */
+  leaveOut: ((line: string) => boolean) | undefined;
   readonly #maxLength: number;
   #mode: 'undecided' | 'lines' | 'values' = 'undecided';
   #opener: string | undefined;
@@ -91,7 +93,11 @@ export class JsonSplitter {
       const line = this.#buffer === '' ? text.slice(start, end) : this.#buffer + text.slice(start, end);
       this.#buffer = '';
       if (this.#overlong || line.length > this.#maxLength) items.push(this.#tooLong());
-      else if (!isSpace(line)) items.push(parseAt(line, this.#line, null));
+      else if (line !== '' && !this.leaveOut?.(line)) {
+        const item = parseAt(line, this.#line, null);
+        // Asked of what is no JSON only, as it takes its time with millions of lines.
+        if (item.fault === undefined || !isSpace(line)) items.push(item);
+      }
       this.#overlong = false;
       this.#line += 1;
       start = end + 1;

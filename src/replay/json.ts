@@ -22,7 +22,11 @@ export function nameOf(value: unknown): string | undefined {
 /** What kind of value came, for people: never its content, which may be long or private. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : `an array of ${kindOf(value[0])}`;
+  if (Array.isArray(value)) {
+    if (value.length === 0) return 'an empty array';
+    // Not of what: arrays may lie in arrays deeper than a stack reaches.
+    return Array.isArray(value[0]) ? 'an array of arrays' : `an array of ${kindOf(value[0])}`;
+  }
   if (typeof value !== 'object') return `a ${typeof value}`;
   const keys = Object.keys(value);
   if (keys.length === 0) return 'an empty object';

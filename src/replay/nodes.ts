@@ -1,6 +1,7 @@
-import type { Call } from '../call.ts';
-import type { Run } from '../run.ts';
+import type { SupervisedCall } from '../call.ts';
+import type { SupervisedRun } from '../supervised-run.ts';
 import type { Action } from './actions.ts';
+import { BriefMap } from './brief-map.ts';
 import type { CallBegan } from './format.ts';
 import { PhasePath } from './phase-path.ts';
 import type { Refusal, RunFigures } from './report.ts';
@@ -34,18 +35,19 @@ export interface RunNode {
   readonly depth: number;
   readonly children: Set<RunNode>;
   /** Calls that the recording has not ended, by its keys. */
-  readonly calls: Map<string, CallNode>;
+  readonly calls: BriefMap<string, CallNode>;
   latestCall: CallNode | undefined;
   failuresInARow: number;
   /** The recording has ended it. */
   ended: boolean;
 
   /** Absent until it is begun. */
-  run: Run | undefined;
+  run: SupervisedRun | undefined;
   /** It was not allowed to begin. */
   refused: boolean;
   readonly path: PhasePath;
-  readonly inFlight: Set<CallNode>;
+  /** Replayed calls that are in flight. */
+  readonly inFlight: BriefMap<CallNode, CallNode>;
   /** Calls that wait for their turn. */
   readonly waiting: CallNode[];
 }
@@ -63,9 +65,9 @@ export interface CallNode {
 
   status: 'recorded' | 'waiting' | 'in-flight' | 'refused' | 'ended';
   /** Once it is admitted. */
-  call: Call | undefined;
+  call: SupervisedCall | undefined;
   /** What the recording says of its inside and of its end, while it waits. */
-  backlog: Action[];
+  backlog: Action[] | undefined;
 }
 
 export function newRoot(index: number, name: string): Root {
@@ -92,14 +94,14 @@ export function newRun(key: string, root: Root, parent?: RunNode, parentCall?: C
     parentCall,
     depth: parent === undefined ? 0 : parent.depth + 1,
     children: new Set(),
-    calls: new Map(),
+    calls: new BriefMap(),
     latestCall: undefined,
     failuresInARow: 0,
     ended: false,
     run: undefined,
     refused: false,
     path: new PhasePath(),
-    inFlight: new Set(),
+    inFlight: new BriefMap(),
     waiting: [],
   };
 }
@@ -113,6 +115,6 @@ export function newCall(run: RunNode, event: CallBegan, outer: CallNode | undefi
     nested: 0,
     status: 'recorded',
     call: undefined,
-    backlog: [],
+    backlog: undefined,
   };
 }

@@ -1,28 +1,31 @@
+import { BriefMap } from './brief-map.ts';
+
 /**
  * The calls of a run that have not ended, as a recording names them: by ids that may be used again, even by two open
  * calls, or may be absent. Each gets a key of its own; of several that a name fits, the oldest is meant.
  */
 export class OpenCalls {
-  readonly #calls = new Map<string, { readonly id: string | undefined; readonly tool: string }>();
-  readonly #keysById = new Map<string, string[]>();
+  readonly #calls = new BriefMap<string, OpenCall>();
+  readonly #byId = new BriefMap<string, OpenCall[]>();
   #count = 0;
 
   /** A call began, with that id or without one. */
   add(id: string | undefined, tool: string): string {
     this.#count += 1;
-    const key = String(this.#count);
-    this.#calls.set(key, { id, tool });
+    const call = { key: String(this.#count), id, tool };
+    this.#calls.add(call.key, call);
     if (id !== undefined) {
-      const keys = this.#keysById.get(id);
-      if (keys === undefined) this.#keysById.set(id, [key]);
-      else keys.push(key);
+      const alike = this.#byId.get(id);
+      if (alike === undefined) this.#byId.add(id, [call]);
+      else alike.push(call);
     }
-    return key;
+    return call.key;
   }
 
   /** The newest open call, of that id if one is given: the one from whose body a nested call or a sub-agent comes. */
   newest(id: string | undefined): string | undefined {
-    return id === undefined ? [...this.#calls.keys()].at(-1) : this.#keysById.get(id)?.at(-1);
+    const calls = id === undefined ? [...this.#calls.values()] : this.#byId.get(id);
+    return calls?.at(-1)?.key;
   }
 
   /**
@@ -31,43 +34,49 @@ export class OpenCalls {
    * @returns The key of the call; `undefined` when it cannot be any that is open.
    */
   take(id: string | undefined, tool: string | undefined): string | undefined {
-    const key = id === undefined ? undefined : this.#keysById.get(id)?.[0];
-    const meant = key ?? this.#oldestWithoutId(tool) ?? (id === undefined ? this.#oldest(tool) : undefined);
+    const named = id === undefined ? undefined : this.#byId.get(id)?.[0];
+    const meant = named ?? this.#oldestWithoutId(tool) ?? (id === undefined ? this.#oldest(tool) : undefined);
     if (meant !== undefined) this.#forget(meant);
-    return meant;
+    return meant?.key;
   }
 
   /** That call ended. */
   remove(key: string): void {
-    this.#forget(key);
+    const call = this.#calls.get(key);
+    if (call !== undefined) this.#forget(call);
   }
 
   /** All calls end. Oldest first. */
   takeAll(): string[] {
-    const keys = [...this.#calls.keys()];
+    const keys = Array.from(this.#calls.values(), ({ key }) => key);
     this.#calls.clear();
-    this.#keysById.clear();
+    this.#byId.clear();
     return keys;
   }
 
-  #oldestWithoutId(tool: string | undefined): string | undefined {
-    for (const [key, call] of this.#calls) {
-      if (call.id === undefined && (tool === undefined || call.tool === tool)) return key;
+  #oldestWithoutId(tool: string | undefined): OpenCall | undefined {
+    for (const call of this.#calls.values()) {
+      if (call.id === undefined && (tool === undefined || call.tool === tool)) return call;
     }
     return undefined;
   }
 
-  #oldest(tool: string | undefined): string | undefined {
-    for (const [key, call] of this.#calls) if (tool === undefined || call.tool === tool) return key;
+  #oldest(tool: string | undefined): OpenCall | undefined {
+    for (const call of this.#calls.values()) if (tool === undefined || call.tool === tool) return call;
     return undefined;
   }
 
-  #forget(key: string): void {
-    const id = this.#calls.get(key)?.id;
-    this.#calls.delete(key);
-    if (id === undefined) return;
-    const keys = this.#keysById.get(id) ?? [];
-    if (keys.length <= 1) this.#keysById.delete(id);
-    else keys.splice(keys.indexOf(key), 1);
+  #forget(call: OpenCall): void {
+    this.#calls.delete(call.key);
+    if (call.id === undefined) return;
+    const alike = this.#byId.get(call.id) ?? [];
+    if (alike.length <= 1) this.#byId.delete(call.id);
+    else alike.splice(alike.indexOf(call), 1);
   }
+}
+
+interface OpenCall {
+  readonly key: string;
+  readonly id: string | undefined;
+  readonly tool: string;
 }

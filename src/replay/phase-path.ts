@@ -11,24 +11,24 @@ const TAIL = 6;
 
 /** The phases that a run has passed, in a form that stays short however long the run is. */
 export class PhasePath {
-  readonly #head: PathSegment[] = [];
-  readonly #tail: PathSegment[] = [];
+  readonly #head: Segment[] = [];
+  readonly #tail: Segment[] = [];
   #omitted = 0;
-  #last: Phase | undefined;
+  #latest: Segment | undefined;
 
   /** The run went along there. Where that begins is not said again when the path is there already. */
   add(phases: readonly Phase[]): void {
-    const hops = phases[0] === this.#last ? phases.slice(1) : phases;
-    if (hops.length === 0) return;
-    this.#last = hops.at(-1);
-    const segments = this.#tail.length > 0 ? this.#tail : this.#head;
-    const previous = segments.at(-1);
-    if (previous !== undefined && sameHops(previous.phases, hops)) {
-      segments[segments.length - 1] = { phases: hops, times: previous.times + 1 };
-    } else if (this.#head.length < HEAD) {
-      this.#head.push({ phases: hops, times: 1 });
+    const from = phases[0] === this.#latest?.phases.at(-1) ? 1 : 0;
+    if (phases.length <= from) return;
+    if (this.#latest !== undefined && goesOn(this.#latest.phases, phases, from)) {
+      this.#latest.times += 1;
+      return;
+    }
+    this.#latest = { phases: phases.slice(from), times: 1 };
+    if (this.#head.length < HEAD) {
+      this.#head.push(this.#latest);
     } else {
-      this.#tail.push({ phases: hops, times: 1 });
+      this.#tail.push(this.#latest);
       if (this.#tail.length > TAIL) {
         this.#tail.shift();
         this.#omitted += 1;
@@ -38,10 +38,16 @@ export class PhasePath {
 
   get segments(): readonly PathSegment[] {
     const gap = this.#omitted === 0 ? [] : [{ phases: [], times: this.#omitted }];
-    return [...this.#head, ...gap, ...this.#tail];
+    return [...this.#head, ...gap, ...this.#tail].map((segment) => ({ ...segment }));
   }
 }
 
-function sameHops(a: readonly Phase[], b: readonly Phase[]): boolean {
-  return a.length === b.length && a.every((phase, i) => phase === b[i]);
+interface Segment {
+  readonly phases: readonly Phase[];
+  times: number;
+}
+
+/** Whether the phases, from there on, are these. */
+function goesOn(hops: readonly Phase[], phases: readonly Phase[], from: number): boolean {
+  return hops.length === phases.length - from && hops.every((phase, i) => phase === phases[from + i]);
 }

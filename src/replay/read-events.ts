@@ -1,5 +1,6 @@
 import type { TraceEvent, TraceFormat } from './format.ts';
 import { FORMATS } from './formats/index.ts';
+import { lookAhead } from './head.ts';
 import { kindOf } from './json.ts';
 import type { TraceStream } from './open-file.ts';
 import { PeekableSource } from './source.ts';
@@ -7,6 +8,8 @@ import { PeekableSource } from './source.ts';
 // So far a file is looked into for a sign of what it is, such as the first tool call of a long conversation.
 const PEEK_VALUES = 10_000;
 const PEEK_BYTES = 16 * 2 ** 20;
+// So much at least is seen of a file that may be no JSON.
+const HEAD_BYTES = 64;
 
 /**
  * Reads a recording. Whatever goes wrong with it becomes a fault among the events.
@@ -17,8 +20,10 @@ export async function* readEvents(
   stream: TraceStream,
   format: TraceFormat | undefined,
 ): AsyncGenerator<readonly TraceEvent[]> {
-  const source = new PeekableSource(stream.name, stream.bytes);
+  let source: PeekableSource | undefined;
   try {
+    const { head, bytes } = await lookAhead(stream.bytes, HEAD_BYTES);
+    source = new PeekableSource(stream.name, bytes, head);
     const found = format ?? (await findFormat(source));
     if ('fault' in found) {
       yield [{ type: 'fault', line: found.line, message: found.fault }];
@@ -29,11 +34,13 @@ export async function* readEvents(
   } catch (error) {
     yield [{ type: 'fault', message: error instanceof Error ? error.message : String(error) }];
   } finally {
-    await source.close();
+    await source?.close();
   }
 }
 
 async function findFormat(source: PeekableSource): Promise<TraceFormat | { fault: string; line?: number }> {
+  const byHead = FORMATS.find((format) => format.detectHead?.(source.head) === true);
+  if (byHead !== undefined) return byHead;
   let candidates = FORMATS.map((format) => ({ format, likely: false }));
   let broken: { fault: string; line: number } | undefined;
   let seen = 0;

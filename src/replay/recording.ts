@@ -27,8 +27,8 @@ export class Recording {
     return this.#roots;
   }
 
-  /** What an event means. */
-  actions(event: TraceEvent): Action[] {
+  /** What is to be done about an event, if anything. A run begins with what is done first in it. */
+  action(event: TraceEvent): Action | undefined {
     switch (event.type) {
       case 'run.started':
         return this.#beginRun(event);
@@ -37,26 +37,26 @@ export class Recording {
       case 'call.ended':
         return this.#endCall(event);
       case 'phase.proposed': {
-        const [run, actions] = this.#runOf(event.run);
-        return run.root.stopped ? [] : [...actions, { do: 'propose', run, target: event.target }];
+        const run = this.#runOf(event.run);
+        return run.root.stopped ? undefined : { do: 'propose', run, target: event.target };
       }
       case 'run.ended':
         return this.#endRun(event);
       case 'fault':
         this.#onFault(event.message, event.line);
-        return [];
+        return undefined;
       default:
         this.#onFault(
           `the format told of an event of unknown type ${JSON.stringify((event as { type: unknown }).type)}`,
         );
-        return [];
+        return undefined;
     }
   }
 
   /** The file is over: what all runs that have not ended come to. Call {@link close} when that is done. */
   end(): Action[] {
     const live = [...this.#runs.values()].filter((run) => !run.ended && run.parent === undefined);
-    return live.flatMap((run) => this.#endRun({ type: 'run.ended', run: run.key }));
+    return live.flatMap((run) => this.#endRun({ type: 'run.ended', run: run.key }) ?? []);
   }
 
   /** Nothing more can come of any run. */
@@ -64,11 +64,11 @@ export class Recording {
     for (const run of this.#ended.splice(0)) this.#close(run);
   }
 
-  #beginRun(event: RunBegan): Action[] {
+  #beginRun(event: RunBegan): Action | undefined {
     const known = this.#runs.get(event.run);
     if (known !== undefined && !known.ended) {
       this.#onFault(`run ${event.run} begins a second time before it has ended`);
-      return [];
+      return undefined;
     }
     if (known !== undefined) {
       this.#ended.splice(this.#ended.indexOf(known), 1);
@@ -84,57 +84,61 @@ export class Recording {
         `run ${event.run} begins inside of ${where}, which is not open; it is an outermost run here`,
       );
     }
-    const root = isChild ? parent.root : newRoot(this.#roots++, event.name ?? event.run);
-    const run = isChild ? newRun(event.run, root, parent, parentCall) : newRun(event.run, root);
+    if (!isChild) return { do: 'begin', run: this.#newOutermost(event.run, event.name) };
+    const { root } = parent;
+    const run = newRun(event.run, root, parent, parentCall);
     root.figures.depth = Math.max(root.figures.depth, run.depth);
     this.#runs.set(event.run, run);
-    run.parent?.children.add(run);
-    return root.stopped ? [] : [{ do: 'begin', run }];
+    parent.children.add(run);
+    return root.stopped ? undefined : { do: 'begin', run };
   }
 
-  #runOf(key: string): [run: RunNode, actions: Action[]] {
-    const known = this.#runs.get(key);
-    if (known !== undefined) return [known, []];
-    const actions = this.#beginRun({ type: 'run.started', run: key });
-    return [this.#runs.get(key) as RunNode, actions];
+  #runOf(key: string): RunNode {
+    return this.#runs.get(key) ?? this.#newOutermost(key);
   }
 
-  #beginCall(event: CallBegan): Action[] {
+  #newOutermost(key: string, name = key): RunNode {
+    const run = newRun(key, newRoot(this.#roots++, name));
+    this.#runs.set(key, run);
+    return run;
+  }
+
+  #beginCall(event: CallBegan): Action | undefined {
     if (typeof event.tool !== 'string' || event.tool === '') {
       this.#onFault(`call ${event.call} of run ${event.run} has no name of a tool`, event.line);
-      return [];
+      return undefined;
     }
     if (typeof (event.callId ?? '') !== 'string') {
       this.#onFault(`the callId of call ${event.call} of run ${event.run} must be a string`, event.line);
-      return [];
+      return undefined;
     }
-    const [run, actions] = this.#runOf(event.run);
-    if (run.calls.has(event.call)) {
+    const run = this.#runOf(event.run);
+    if (run.calls.get(event.call) !== undefined) {
       this.#onFault(
         `call ${event.call} of run ${event.run} begins a second time before it has ended`,
         event.line,
       );
-      return actions;
+      return undefined;
     }
     const { root } = run;
     root.calls += 1;
-    if (root.stopped) return [];
+    if (root.stopped) return undefined;
     const outer = event.parent === undefined ? undefined : run.calls.get(event.parent);
     const call = newCall(run, event, outer);
-    run.calls.set(event.call, call);
+    run.calls.add(event.call, call);
     run.latestCall = call;
     if (outer !== undefined) {
       outer.nested += 1;
       root.figures.nested = Math.max(root.figures.nested, outer.nested);
     }
-    return [...actions, { do: 'start', call }];
+    return { do: 'start', run, call };
   }
 
-  #endCall(event: CallDone): Action[] {
+  #endCall(event: CallDone): Action | undefined {
     const run = this.#runs.get(event.run);
     if (run === undefined) {
       this.#onFault(`call ${event.call} ends in run ${event.run}, which is not open`);
-      return [];
+      return undefined;
     }
     const { figures } = run.root;
     run.failuresInARow = event.ok === false ? run.failuresInARow + 1 : 0;
@@ -143,15 +147,15 @@ export class Recording {
     // Else it was taken to have no result, and has ended.
     const call = run.calls.get(event.call);
     run.calls.delete(event.call);
-    return call === undefined ? [] : [{ do: 'end', call, ok: event.ok !== false }];
+    return call === undefined ? undefined : { do: 'end', run, call, ok: event.ok !== false };
   }
 
-  #endRun(event: RunDone): Action[] {
-    const [run, actions] = this.#runOf(event.run);
-    if (run.ended) return [];
+  #endRun(event: RunDone): Action | undefined {
+    const run = this.#runOf(event.run);
+    if (run.ended) return undefined;
     this.#markEnded(run);
     while (this.#ended.length > ENDED_MEMORY) this.#close(this.#ended.shift() as RunNode);
-    return run.root.stopped ? [] : [...actions, { do: 'finish', run, reason: event.reason }];
+    return run.root.stopped ? undefined : { do: 'finish', run, reason: event.reason };
   }
 
   // Child runs end with their parent, and before it.

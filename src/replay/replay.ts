@@ -50,7 +50,7 @@ export async function* replay(options: ReplayOptions): AsyncGenerator<RunReport,
 export function drivable(options: ReplayEnforcement = {}): Pick<DriverOptions, 'enforcement' | 'parallel'> {
   const config = options.monitor?.config ?? options.config;
   return {
-    enforcement: createEnforcement({ ...options, logLimit: 1, waitTimeoutMs: Number.POSITIVE_INFINITY }),
+    enforcement: createEnforcement({ ...options, logLimit: 0, waitTimeoutMs: Number.POSITIVE_INFINITY }),
     parallel: options.parallel ?? config?.dfa?.parallel ?? 'serialize',
   };
 }

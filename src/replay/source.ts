@@ -5,18 +5,21 @@ import { decodeText } from './text.ts';
 /** A source whose first values can be looked at before it is read, to find out its format. */
 export class PeekableSource implements TraceSource {
   readonly name: string;
+  readonly head: Uint8Array;
   readonly #bytes: AsyncIterator<Uint8Array>;
   // What looking ahead has consumed: as bytes, for a format that reads those, and as values.
   #seenBytes: Uint8Array[] = [];
   #bytesSeen = 0;
   readonly #seenValues: (readonly JsonItem[])[] = [];
+  readonly #splitter = new JsonSplitter();
   readonly #values: AsyncGenerator<readonly JsonItem[]>;
   #looking = true;
 
-  constructor(name: string, bytes: AsyncIterable<Uint8Array>) {
+  constructor(name: string, bytes: AsyncIterable<Uint8Array>, head: Uint8Array = new Uint8Array(0)) {
     this.name = name;
+    this.head = head;
     this.#bytes = bytes[Symbol.asyncIterator]();
-    this.#values = splitValues(decodeText(this.#consume()));
+    this.#values = splitValues(this.#splitter, decodeText(this.#consume()));
   }
 
   /** The values from the first, which will be read again. Stop when enough were seen. */
@@ -37,9 +40,10 @@ export class PeekableSource implements TraceSource {
     await this.#bytes.return?.();
   }
 
-  async *values(): AsyncGenerator<readonly JsonItem[]> {
+  async *values(leaveOut?: (line: string) => boolean): AsyncGenerator<readonly JsonItem[]> {
     this.#looking = false;
     this.#seenBytes = [];
+    this.#splitter.leaveOut = leaveOut;
     yield* this.#seenValues.splice(0);
     yield* this.#values;
   }
@@ -65,8 +69,10 @@ export class PeekableSource implements TraceSource {
   }
 }
 
-async function* splitValues(text: AsyncIterable<string>): AsyncGenerator<readonly JsonItem[]> {
-  const splitter = new JsonSplitter();
+async function* splitValues(
+  splitter: JsonSplitter,
+  text: AsyncIterable<string>,
+): AsyncGenerator<readonly JsonItem[]> {
   for await (const piece of text) yield splitter.push(piece);
   yield splitter.end();
 }

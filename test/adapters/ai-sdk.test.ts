@@ -109,12 +109,15 @@ describe('tools', () => {
       await Promise.resolve(search.execute({}, { toolCallId: 'c1', messages })).catch(() => undefined);
     };
     const turn: object[] = [];
+    let before: string[] = [];
     const outcome = gate.run(async () => {
       for (let n = 0; n < 5; n += 1) await ask(turn);
-      expect(events.filter(({ type }) => type === 'run.ended')).toEqual([]);
+      before = events.map(({ type }) => type);
       await ask([]);
     });
     await expect(outcome).rejects.toMatchObject({ code: 'step-budget' });
+    expect(before.filter((type) => type === 'call.refused')).toHaveLength(5);
+    expect(before).not.toContain('run.ended');
   });
 });
 

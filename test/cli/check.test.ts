@@ -33,6 +33,16 @@ describe('phasegate check', () => {
     expect(out).toContain('7 steps, 3 loops');
   });
 
+  test('takes the configuration with --config too, as replay and tune do, and not twice', async () => {
+    folderWith({ 'tight.yaml': 'agent_profile: { resource_budget: { max_steps: 7 } }\n' });
+    expect((await run(['check', '--config', 'tight.yaml'])).out).toContain('7 steps, 3 loops');
+    const { code, err } = await run(['check', 'tight.yaml', '-c', 'tight.yaml']);
+    expect(code).toBe(2);
+    expect(err).toBe(
+      'error (invalid-argument): A configuration is given twice, as tight.yaml and as --config tight.yaml: give it once\n',
+    );
+  });
+
   test('answers the claims of the user in the same way', async () => {
     const { code, out } = await run(['check', '--never', 'IDLE -> ACTING', '--always-via', 'PLANNING']);
     expect(out).toContain('✓ No run goes from IDLE to ACTING');

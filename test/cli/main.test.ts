@@ -10,7 +10,7 @@ describe('phasegate', () => {
     });
   });
 
-  it.each([[['--help']], [['replay', '--help']], [['tune', '--help']]])(
+  it.each([[['--help']], [['help']], [['help', 'check']], [['replay', '--help']], [['tune', '--help']]])(
     'prints help for %j',
     async (args) => {
       const { code, out, err } = await run(args);

@@ -60,19 +60,23 @@ describe('the process', { timeout: 60_000 }, () => {
     expect(JSON.parse((await result).out)).toMatchObject({ file: 'stdin', run: 'first', calls: 1 });
   });
 
-  it('ends cleanly with 130 when it is interrupted, and tells what it has read', async () => {
-    const child = start('replay', '-');
+  it.each([
+    [[], /\ninterrupted: this is what was read until then\n$/],
+    [['--json'], /"run":"open","calls":1,.*\n\{"interrupted":true\}\n$/],
+  ])('ends cleanly with 130 when it is interrupted, and tells what it has read: %j', async (flags, told) => {
+    const child = start('replay', '-', ...flags);
     const result = ended(child);
-    const enough = Array.from({ length: 200 }, (_, i) =>
+    const open = { type: 'call.started', run: 'open', call: '1', tool: 'a' };
+    const runs = Array.from({ length: 200 }, (_, i) =>
       recording(`r${i}`, i === 0 ? '!a !a !a !a !a' : 'a'),
     ).join('');
-    child.stdin?.write(enough);
-    // Reports of a refused run among many are printed at once: then it is reading, and waits for more.
+    child.stdin?.write(`${JSON.stringify(open)}\n${runs}`);
+    // A refused run among many is told of at once: then it is reading, and waits for more.
     await once(child.stdout as NonNullable<typeof child.stdout>, 'data');
     child.kill('SIGINT');
     const { code, out, err } = await result;
     expect({ code, err }).toEqual({ code: 130, err: '' });
-    expect(out).toContain('interrupted: this is what was read until then');
+    expect(out).toMatch(told);
   });
 
   it('does not crash when no one reads on, as with head', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { folderWith, recording, run } from './support.ts';
+import { lines } from '../replay/support.ts';
+import { folderWith, interruptedAfter, recording, run } from './support.ts';
 
 const good = recording('good', 'a b a');
 const bad = recording('bad', 'a !b !b !b !b b a');
@@ -125,6 +126,19 @@ describe('phasegate replay', () => {
     expect(out).not.toContain('good-');
     expect(out).toContain('✗ bad ');
     expect(out).toContain('121 runs   120 allowed   1 refused (1 loop-budget)');
+    expect(out).toContain('of more than 40 runs only those that are refused have a line');
+  });
+
+  it('says so where all of many runs are allowed, and of few lists each', async () => {
+    const runs = (length: number) => Array.from({ length }, (_, i) => recording(`good-${i}`, 'a')).join('');
+    folderWith({ 'many.jsonl': runs(41), 'few.jsonl': runs(40) });
+    const note = 'only those that are refused have a line';
+    const many = await run(['replay', 'many.jsonl']);
+    expect(many.out).not.toContain('good-');
+    expect(many.out).toContain(note);
+    const few = await run(['replay', 'few.jsonl']);
+    expect(few.out.match(/^✓ good-/gm)).toHaveLength(40);
+    expect(few.out).not.toContain(note);
   });
 
   it('calls a run that is all of its file by the file', async () => {
@@ -264,6 +278,43 @@ describe('the files of phasegate replay', () => {
       expect(refused.code).toBe(2);
       expect(refused.err).toContain(`error (${code}): `);
     }
+  });
+});
+
+describe('an interruption', () => {
+  // A run that has ended, one that is open, and a line that is cut.
+  const read = `${good}${lines(
+    { type: 'call.started', run: 'open', call: '1', tool: 'a' },
+    { type: 'call.ended', run: 'open', call: '1', ok: false },
+  )}{"type":"call.sta`;
+
+  it('tells what was read until then, with the runs that were open, and ends with 130', async () => {
+    folderWith({ 'later.jsonl': bad });
+    const { code, out, err } = await run(['replay', '-', 'later.jsonl'], interruptedAfter(read));
+    expect({ code, err }).toEqual({ code: 130, err: '' });
+    expect(out).toMatch(/^✓ good +3 +0 +3 {2}allowed$/m);
+    expect(out).toMatch(/^✓ open +1 +1 +0 {2}allowed$/m);
+    expect(out).toMatch(/\n2 runs .*\n4 calls .*\ninterrupted: this is what was read until then\n$/);
+  });
+
+  it('is an object behind those of the runs with --json', async () => {
+    const { code, out, err } = await run(['replay', '-', '--json'], interruptedAfter(read));
+    expect({ code, err }).toEqual({ code: 130, err: '' });
+    const objects = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(objects).toEqual([
+      expect.objectContaining({ run: 'good', calls: 3 }),
+      expect.objectContaining({ run: 'open', calls: 1 }),
+      { interrupted: true },
+    ]);
+  });
+
+  it('may come before anything is read, which is no fault of the input', async () => {
+    const { code, out, err } = await run(['replay', '-'], interruptedAfter(''));
+    expect({ code, err }).toEqual({ code: 130, err: '' });
+    expect(out).toContain('0 runs');
   });
 });
 

@@ -15,7 +15,7 @@ export interface Ended {
 /** How a command is run. */
 export interface RunOptions {
   readonly env?: Environment;
-  readonly stdin?: string;
+  readonly stdin?: string | AsyncIterable<Uint8Array>;
   readonly tty?: boolean;
   readonly columns?: number;
   readonly signal?: AbortSignal;
@@ -45,7 +45,8 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
     once: () => undefined,
   });
   async function* input() {
-    yield Buffer.from(stdin);
+    if (typeof stdin === 'string') yield Buffer.from(stdin);
+    else yield* stdin;
   }
   const code = await main(args, {
     stdin: input(),
@@ -55,6 +56,17 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
     signal,
   });
   return { code, ...written };
+}
+
+/** Standard input that the user interrupts when that much was read of it. */
+export function interruptedAfter(content: string): Pick<RunOptions, 'stdin' | 'signal'> {
+  const interrupt = new AbortController();
+  async function* bytes() {
+    yield Buffer.from(content);
+    interrupt.abort();
+    throw new Error('Premature close');
+  }
+  return { stdin: bytes(), signal: interrupt.signal };
 }
 
 /** A folder for one test, with these files. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { drawBars, ranges } from '../../src/cli/tune/plot.ts';
-import { folderWith, recording, run } from './support.ts';
+import { folderWith, interruptedAfter, recording, run } from './support.ts';
 
 const runs =
   Array.from({ length: 9 }, (_, i) => recording(`short-${i}`, 'a b')).join('') +
@@ -94,6 +94,26 @@ describe('phasegate tune', () => {
     expect(err).toContain('unreadable: text.md:1: ');
     expect(out).toContain('11 runs, 53 calls');
     expect(await run(['tune', 'text.md'])).toMatchObject({ code: 2, out: '0 runs, 0 calls, 0 failed\n' });
+  });
+});
+
+describe('an interruption', () => {
+  const read = `${recording('one', 'a b')}${JSON.stringify({ type: 'call.started', run: 'open', tool: 'a' })}\n`;
+
+  it('tells what was read until then, with the runs that were open, and ends with 130', async () => {
+    const { code, out, err } = await run(['tune', '-'], interruptedAfter(read));
+    expect({ code, err }).toEqual({ code: 130, err: '' });
+    expect(out).toMatch(/^2 runs, 3 calls, 0 failed\n/);
+    expect(out).toMatch(/\ninterrupted: this is what was read until then\n$/);
+  });
+
+  it('stands in the object with --json', async () => {
+    const { code, out } = await run(['tune', '-', '--json'], interruptedAfter(read));
+    expect(code).toBe(130);
+    expect(JSON.parse(out)).toMatchObject({ runs: 2, calls: 3, interrupted: true });
+    expect(JSON.parse((await run(['tune', '-', '--json'], { stdin: read })).out)).not.toHaveProperty(
+      'interrupted',
+    );
   });
 });
 

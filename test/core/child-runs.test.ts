@@ -4,6 +4,7 @@ import {
   createEnforcement,
   createSupervisor,
   type Enforcement,
+  Refusal,
   type Run,
   type RunOptions,
 } from '../../src/index.ts';
@@ -167,7 +168,7 @@ describe('SPEC §10.2: a tree of agents never makes more calls than its root may
     const root = enforcement.beginRun();
     const { call } = await beget(enforcement, root);
     const answers = [1, 2, 3].map(() => enforcement.beginRun({ parent: call }).admit('search'));
-    expect(answers.map((answer) => answer instanceof Error)).toEqual([false, false, true]);
+    expect(answers.map((answer) => answer instanceof Refusal)).toEqual([false, false, true]);
     expect(answers[2]).toMatchObject({
       message: 'Step budget exhausted: 0/3 (parent run) (3 calls in flight)',
     });

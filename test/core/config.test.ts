@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { configJsonSchema, supervisorOptions } from '../../src/config.ts';
+import { supervisorOptions } from '../../src/config.ts';
+import { configJsonSchema } from '../../src/config-json-schema.ts';
 import {
   type Config,
   ConfigError,
@@ -220,6 +221,30 @@ describe('A configuration with faults: one error that lists each with its place'
     expect(lines[2]).toMatch(/^dfa\.removeTransitions\.0: .*PLANING -> ACTING.*no phase "PLANING"/);
   });
 
+  test('pairs that are none: what is wrong of the pair is told of it, and of its names what is wrong of them', () => {
+    const addTransitions = [
+      [],
+      ['idle'],
+      ['IDLE', 'PLANNING', 'x'],
+      ['IDLE', 'x', 'PLANNING'],
+      [undefined, 'IDLE'],
+    ];
+    expect(faultLines({ dfa: { addTransitions } })).toEqual([
+      'dfa.addTransitions.0: must be a pair [FROM, TO]',
+      'dfa.addTransitions.1: must be a pair [FROM, TO]',
+      'dfa.addTransitions.2: must be a pair [FROM, TO]',
+      'dfa.addTransitions.3: must be a pair [FROM, TO]',
+      expect.stringMatching(/^dfa\.addTransitions\.3\.1: must be the name of a phase, /),
+      'dfa.addTransitions.4.0: must be a text, got undefined',
+    ]);
+  });
+
+  test('several unknown keys of one mapping: each of them', () => {
+    expect(faultsOf({ a: 1, constructor: 1, dfa: { b: 1, c: 1 } }).map(({ path }) => path.join('.'))).toEqual(
+      ['a', 'constructor', 'dfa.b', 'dfa.c'],
+    );
+  });
+
   test('impossible edges and other faults together: every fault is listed', () => {
     const dfa = { addTransitions: [['ANSWERING', 'PLANNING']], onToolEror: 'hold' };
     expect(faultLines({ dfa })).toHaveLength(2);
@@ -282,6 +307,19 @@ describe('Keys and values that lie in wait', () => {
   test('inherited keys are not read', () => {
     const config: unknown = Object.create({ agentProfile: { resourceBudget: { maxSteps: 1 } } });
     expect(parseConfig(config)).toEqual({});
+  });
+
+  test('no code of a function runs to say that it is wrong', () => {
+    const trap = Object.setPrototypeOf(() => 'IDLE', {
+      get constructor() {
+        throw new Error('was run');
+      },
+    });
+    expect(faultLines(trap)).toEqual([': must be a mapping of keys to values, got a function']);
+    expect(faultLines({ dfa: { phases: [trap], parallel: trap } })).toEqual([
+      'dfa.phases.0: must be a text, got a function',
+      'dfa.parallel: must be "serialize" or "concurrent", got a function',
+    ]);
   });
 
   test('a circle is a fault like any other, and no overflow', () => {

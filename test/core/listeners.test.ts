@@ -8,8 +8,8 @@ import {
   type Enforcement,
   type EnforcementOptions,
   type PhasegateEvent,
+  Refusal,
   type Run,
-  ToolExecutionBlocked,
 } from '../../src/index.ts';
 import { flush, gate, outcomeOf, refusalOf, watch } from './helpers.ts';
 
@@ -244,7 +244,7 @@ describe('SPEC §9: a listener that calls a tool from inside an event', () => {
       });
       once(enforcement, moment, () => {
         const call = run.admit('more', {}, { parent: null });
-        if (!(call instanceof Error || call instanceof Promise)) run.afterCall(call);
+        if (!(call instanceof Refusal || call instanceof Promise)) run.afterCall(call);
       });
       expect(await run.callTool('search', {}, () => run.state.phase)).toBe('ACTING');
       const legal = enforcement.supervisor.transitions.map((edge) => edge.join(' > '));
@@ -342,7 +342,7 @@ describe('SPEC §9: a listener that calls a tool from inside an event', () => {
     run.admit('again');
     off();
     expect(run.state).toEqual(before);
-    expect(run.admit('again')).toBeInstanceOf(ToolExecutionBlocked);
+    expect(run.admit('again')).toBeInstanceOf(Refusal);
     run.finish();
     expect(run.state).toMatchObject({ phase: 'ANSWERING', inFlight: 0 });
   });

@@ -156,6 +156,32 @@ describe('A file with faults', () => {
     },
   );
 
+  test('that is broken JSON is told so in the words of JSON, with the place', async () => {
+    const path = await write(
+      '{\n  "dfa": {\n    "phases": ["REVIEWING"]\n    "parallel": ]\n  }\n}\n',
+      'b.json',
+    );
+    const { message } = await errorOf(path);
+    expect(message).toBe(
+      `${path}: 1 fault\n  the whole (line 4, column 5): is no JSON from here on: expected "," or "}", got "parallel"`,
+    );
+  });
+
+  test('that is broken JSON by an alias of YAML is told so likewise', async () => {
+    const { faults } = await errorOf(await write('{ "dfa": *no }', 'c.JSON'));
+    expect(faults).toMatchObject([{ line: 1, column: 10, message: expect.stringContaining('no JSON') }]);
+  });
+
+  test.each(['json', 'yaml'])(
+    'that is right %s, but for a key that is there twice, says that',
+    async (kind) => {
+      const { faults } = await errorOf(await write('{ "dfa": {}, "dfa": {} }', `twice.${kind}`));
+      expect(faults).toEqual([
+        { path: [], line: 1, column: 14, message: 'this key is there twice; keep one' },
+      ]);
+    },
+  );
+
   test.each(['hello', '5', '[]', 'true'])('that holds no mapping but %s', async (text) => {
     const { faults } = await errorOf(await write(text));
     expect(faults).toMatchObject([
@@ -180,6 +206,15 @@ describe('A file that cannot be read', () => {
       expect(error).toMatchObject({ code: 'file-unreadable', message: expect.stringContaining(path) });
       expect((error as Error).cause).toBeInstanceOf(Error);
     }
+  });
+
+  test.each([
+    ['no/such.yaml', 'there is no such file. Mind its name'],
+    ['.', 'it is a directory. Name the file in it'],
+  ])('is named as it was given, with the reason and what to do: %s', async (path, reason) => {
+    const { message } = (await loadConfig(path).catch((error: unknown) => error as Error)) as Error;
+    expect(message).toContain(`${path} cannot be read: ${reason}`);
+    expect(message).not.toMatch(/ENOENT|EISDIR/);
   });
 
   test.each([undefined, null, '', 5, {}])('nor is %j the path of one', async (path) => {

@@ -10,6 +10,7 @@ import {
   type Rules,
   type SupervisorOptions,
 } from '../../src/index.ts';
+import { byTable } from './by-table.ts';
 
 // Much work in one test, and no deadline of its own: a busy machine is no fault.
 vi.setConfig({ testTimeout: 60_000 });
@@ -117,6 +118,17 @@ function explore(options: SupervisorOptions) {
     if (taken.length !== events.length) faults.push({ fault: 'an event was not tried', options, state });
     for (const { event, state: next } of taken) {
       const wanted = expected(rules, state, event) ?? state;
+      // What runs live on is the table that is compiled from the machine, so it is held against the machine as well.
+      const moved = byTable(machine, rules, state, event.type) ?? state;
+      if (!isSame({ ...moved, reason: stateOf(next).reason }, stateOf(next))) {
+        faults.push({
+          fault: 'the compiled table leads elsewhere',
+          options,
+          state,
+          event: event.type,
+          moved,
+        });
+      }
       if (!isSame(stateOf(next), wanted) || next.status === 'error') {
         const list = isTerminal(phase) ? faultsOfEnded : faults;
         list.push({ options, state, event: event.type, wanted, got: stateOf(next) });

@@ -51,6 +51,8 @@ export interface Program {
   readonly onBudgetExhausted: 'deny' | 'terminate';
   readonly onRejected: 'deny' | 'terminate';
   readonly checked: boolean;
+  /** After how many events of a run its actor is asked for; never, when it is `null`. */
+  readonly actorAfter: number | null;
   readonly transitions: readonly Transition[];
   /** One agent for each outermost run, all at once. */
   readonly agents: readonly { readonly body: readonly Op[]; readonly together: boolean }[];
@@ -107,6 +109,7 @@ export const program: fc.Arbitrary<Program> = fc.record({
   onBudgetExhausted: fc.constantFrom('deny' as const, 'deny' as const, 'terminate' as const),
   onRejected: fc.constantFrom('deny' as const, 'deny' as const, 'terminate' as const),
   checked: fc.boolean(),
+  actorAfter: fc.option(fc.constantFrom(0, 0, 3, 7)),
   transitions: often(
     fc.constant(DEFAULT_TRANSITIONS),
     fc.constantFrom<readonly Transition[]>(
@@ -132,6 +135,8 @@ interface Told {
   /** Calls whose check is pending. */
   readonly reserved: Set<string>;
   finished: boolean;
+  /** Looks at the actor only once it was asked for, at some moment of the run. */
+  looks: number;
 }
 
 /** Runs a program, and collects whatever breaks a rule. */
@@ -151,7 +156,7 @@ export class World {
   constructor(s: Scheduler, program: Program) {
     this.#s = s;
     this.#program = program;
-    const { checked, parallel, agents: _, ...rules } = program;
+    const { checked, parallel, agents: _, actorAfter: __, ...rules } = program;
     const check = (call: { callId?: string; runId?: string }) =>
       this.#check(call.runId ?? '', call.callId ?? '');
     // The check comes before `dfa`, so that it is asked in the moment in which the call is reserved.
@@ -200,6 +205,7 @@ export class World {
       inFlight: 0,
       reserved: new Set(),
       finished: false,
+      looks: 0,
     };
     this.#told.set(id, told);
     try {
@@ -388,6 +394,7 @@ export class World {
     for (const told of this.#told.values()) {
       const state = told.run?.state;
       if (state === undefined) continue;
+      this.#lookAtActor(told, state);
       const { phase, stepCount, inFlight, finished } = state;
       const got = JSON.stringify({ phase, stepCount, inFlight, finished });
       const wanted = JSON.stringify({
@@ -410,6 +417,25 @@ export class World {
     for (const [payer, well] of this.#endedWell) {
       if (well > maxSteps) this.#fault(`${well} calls that ${payer.id} pays for ended well`);
     }
+  }
+
+  #lookAtActor(told: Told, state: Run['state']): void {
+    const { actorAfter } = this.#program;
+    told.looks += 1;
+    if (actorAfter === null || told.looks <= actorAfter || told.run === undefined) return;
+    const { value, context, status } = told.run.actor.getSnapshot();
+    const { stepCount, inFlight } = context;
+    const loops = context.loopCount[String(value)] ?? 0;
+    const got = JSON.stringify([value, stepCount, inFlight, loops, status]);
+    const wanted = JSON.stringify([
+      state.phase,
+      // What ends after the end of a run is counted by its ancestors, and leaves its calls in flight.
+      state.stepCount,
+      state.finished ? inFlight : state.inFlight,
+      state.finished ? loops : told.loops,
+      state.finished ? 'done' : 'active',
+    ]);
+    if (got !== wanted) this.#fault(`the actor of ${told.id} is ${got}, the run ${wanted}`);
   }
 
   /** With nothing under way, the counters alone decide: nothing is reserved any more. */

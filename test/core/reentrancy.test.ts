@@ -7,6 +7,7 @@ import {
   createSupervisor,
   isTerminal,
   type PhasegateEvent,
+  Refusal,
   type Run,
 } from '../../src/index.ts';
 import { flush, watch } from './helpers.ts';
@@ -89,7 +90,7 @@ describe('SPEC §9: whatever listeners do from inside the events', () => {
               const admitted = run.admit('by hand', {}, { parent: null });
               if (admitted instanceof Promise) {
                 outcomes.push(watch(admitted.then((later) => byHand.push(later))));
-              } else if (!(admitted instanceof Error)) {
+              } else if (!(admitted instanceof Refusal)) {
                 if (what === 'admit') byHand.push(admitted);
                 else run.afterCall(admitted);
               }

@@ -7,6 +7,7 @@ import {
   createSupervisor,
   DEFAULT_PHASES,
   type EnforcementOptions,
+  Refusal,
   type Run,
   type RunOptions,
   type SupervisorOptions,
@@ -410,7 +411,7 @@ describe('A run decides as its supervisor does on its state', () => {
           if (parent !== null && step.do !== 'nest') continue;
           const answer = run.admit('tool', {}, { parent });
           if (answer instanceof Promise) throw new Error('expected an answer at once');
-          if (answer instanceof Error) {
+          if (answer instanceof Refusal) {
             const code = before.finished ? 'run-completed' : wanted.allowed || wanted.code;
             expect(answer).toMatchObject({ code });
             expect(run.state).toEqual(before);

@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { EXIT } from '../../src/cli/exit.ts';
-import { configJsonSchema } from '../../src/config.ts';
+import { configJsonSchema } from '../../src/config-json-schema.ts';
 import { FORMATS } from '../../src/replay/index.ts';
 import { readPage } from './markdown.ts';
 import { ROOT } from './workspace.ts';

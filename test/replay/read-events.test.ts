@@ -35,7 +35,7 @@ describe('the format of a file', () => {
 
   it('is none where nothing is JSON, and the first line says why', async () => {
     const [fault] = await faultsOf('hello\nworld\n'.repeat(1000));
-    expect(fault).toMatch(/^1: not JSON: .* Known are: phasegate, claude-code, openai, anthropic;/);
+    expect(fault).toMatch(/^1: not JSON: .* Known are: phasegate, claude-code, .*, langchain;/);
   });
 
   it('is none of a file that is empty, or blank', async () => {
@@ -66,5 +66,15 @@ describe('a source', () => {
     const bytes: Uint8Array[] = [];
     for await (const chunk of (await looked()).bytes()) bytes.push(chunk);
     expect(Buffer.concat(bytes).toString()).toBe(content);
+  });
+
+  it('leaves out lines that are not wanted, before they are parsed', async () => {
+    const source = new PeekableSource('x', stream(`${lines({ a: 1 })}# note\n\n${lines({ b: 2 })}`).bytes);
+    const found: unknown[] = [];
+    for await (const items of source.values((line) => line.startsWith('#'))) found.push(...items);
+    expect(found).toEqual([
+      { value: { a: 1 }, line: 1, array: null },
+      { value: { b: 2 }, line: 4, array: null },
+    ]);
   });
 });

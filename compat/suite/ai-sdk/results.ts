@@ -42,6 +42,12 @@ export function describeResults(version: Version): void {
       expect(await errorOf(result.text)).toMatchObject({ code: 'step-budget' });
     });
 
+    it('as a response breaks off when a refusal aborts it', async () => {
+      const result = stage.stream(turns(times(4, 'search')), () => 'found', { onBlocked: 'abort' });
+      const error = await errorOf(result.toUIMessageStreamResponse().text());
+      expect(error).toMatchObject({ code: 'step-budget' });
+    });
+
     it('as a response ends its run with its body', async () => {
       const result = stage.stream(turns(times(1, 'search')), () => 'found');
       const response = result.toUIMessageStreamResponse({ status: 201, headers: { 'x-kept': 'yes' } });

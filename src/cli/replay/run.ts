@@ -4,6 +4,7 @@ import type { ReplayFlags } from '../commands/replay.ts';
 import { EXIT } from '../exit.ts';
 import { FaultPrinter } from '../faults.ts';
 import { findInputs } from '../inputs.ts';
+import { untilInterrupted } from '../interruption.ts';
 import { type Io, writeLine } from '../io.ts';
 import { formatNamed, replayConfigFrom } from '../options.ts';
 import { Progress } from '../progress.ts';
@@ -28,11 +29,10 @@ export async function runReplay(names: readonly string[], flags: ReplayFlags, io
   try {
     for (const fault of inputs.faults) faults.tell(fault);
     const reports = replay({
-      files: inputs.files,
+      files: untilInterrupted(inputs.files, io.signal),
       enforcement: { config },
       format,
       all,
-      signal: io.signal,
       onProgress: (bytes) => progress.addBytes(bytes),
       onFault: (fault) => faults.tell(fault),
     });
@@ -46,10 +46,17 @@ export async function runReplay(names: readonly string[], flags: ReplayFlags, io
   } finally {
     progress.end();
     faults.end();
-    for (const line of summary?.end(faults.total, io.signal.aborted) ?? []) await writeLine(io.stdout, line);
+    const interrupted = io.signal.aborted;
+    const last = summary?.end(faults.total, interrupted) ?? endOfJson(interrupted);
+    for (const line of last) await writeLine(io.stdout, line);
   }
+  if (io.signal.aborted) return EXIT.interrupted;
   if (faults.total > 0) return EXIT.usage;
   return refused ? EXIT.refused : EXIT.ok;
+}
+
+function endOfJson(interrupted: boolean): string[] {
+  return interrupted ? [JSON.stringify({ interrupted })] : [];
 }
 
 function jsonOf(report: RunReport, all: boolean): string {

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import type { PathSegment, Refusal, RunReport } from '../../replay/index.ts';
 import type { Rules } from '../../rules.ts';
+import { INTERRUPTED } from '../interruption.ts';
 import { type Io, type Paint, paintOn, widthOf } from '../io.ts';
 import { column, count, figure, printable, wrap } from '../text.ts';
 
@@ -32,6 +33,7 @@ export class Summary {
   #failed = 0;
   #refusals = 0;
   #withoutCalls = 0;
+  #listed = 0;
   readonly #verdicts = new Map<string, number>();
 
   constructor(io: Io, { rules, enforced, all }: SummaryOptions) {
@@ -80,6 +82,7 @@ export class Summary {
 
   #lines(report: RunReport): string[] {
     const lines: string[] = [];
+    this.#listed += 1;
     if (this.#file === undefined) {
       const head = `  ${column('run', this.#nameWidth)}    calls  failed   steps  verdict`;
       lines.push(this.#paint('dim', head));
@@ -131,13 +134,21 @@ export class Summary {
       ...(this.#enforced
         ? []
         : [this.#paint('yellow', 'the dfa check is not enabled: no budget is enforced, and no table')]),
+      ...(this.#listed === this.#runs
+        ? []
+        : [
+            this.#paint(
+              'dim',
+              `of more than ${LIST_ALL} runs only those that are refused have a line; --json has all`,
+            ),
+          ]),
       ...(this.#withoutCalls === 0
         ? []
         : [`${count(this.#withoutCalls, 'run holds', 'runs hold')} no tool call`]),
       ...(faults === 0
         ? []
         : [this.#paint('yellow', `${count(faults, 'piece')} of input could not be read`)]),
-      ...(interrupted ? [this.#paint('yellow', 'interrupted: this is what was read until then')] : []),
+      ...(interrupted ? [this.#paint('yellow', INTERRUPTED)] : []),
     ];
   }
 }

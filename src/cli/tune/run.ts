@@ -3,6 +3,7 @@ import type { TuneFlags } from '../commands/tune.ts';
 import { EXIT } from '../exit.ts';
 import { FaultPrinter } from '../faults.ts';
 import { findInputs } from '../inputs.ts';
+import { INTERRUPTED, untilInterrupted } from '../interruption.ts';
 import { type Io, paintOn, widthOf, writeLine } from '../io.ts';
 import { formatNamed, replayConfigFrom } from '../options.ts';
 import { Progress } from '../progress.ts';
@@ -23,12 +24,11 @@ export async function runTune(names: readonly string[], flags: TuneFlags, io: Io
   try {
     for (const fault of inputs.faults) faults.tell(fault);
     report = await tune({
-      files: inputs.files,
+      files: untilInterrupted(inputs.files, io.signal),
       config,
       format,
       steps: flags.steps,
       loops: flags.loops,
-      signal: io.signal,
       onProgress: (bytes) => progress.addBytes(bytes),
       onFault: (fault) => faults.tell(fault),
     });
@@ -36,10 +36,15 @@ export async function runTune(names: readonly string[], flags: TuneFlags, io: Io
     progress.end();
     faults.end();
   }
-  const lines =
-    flags.json === true
-      ? [JSON.stringify(report)]
-      : tuneText(report, paintOn(io.stdout, io.env), Math.min(100, widthOf(io.stdout)));
-  for (const line of lines) await writeLine(io.stdout, line);
+  for (const line of linesOf(report, flags, io)) await writeLine(io.stdout, line);
+  if (io.signal.aborted) return EXIT.interrupted;
   return faults.total > 0 ? EXIT.usage : EXIT.ok;
+}
+
+function linesOf(report: TuneReport, flags: TuneFlags, io: Io): string[] {
+  const interrupted = io.signal.aborted;
+  if (flags.json === true) return [JSON.stringify(interrupted ? { ...report, interrupted } : report)];
+  const paint = paintOn(io.stdout, io.env);
+  const lines = tuneText(report, paint, Math.min(100, widthOf(io.stdout)));
+  return interrupted ? [...lines, paint('yellow', INTERRUPTED)] : lines;
 }

@@ -1,13 +1,22 @@
 import { fieldsOf, listOf, nameOf } from '../json.ts';
-import { type ChatCall, type ChatResult, chatFormat } from './chat.ts';
+import { chatFormat } from './chat.ts';
+import type { ChatCall, ChatResult, ChatTurn } from './conversation.ts';
+import { type RoleMessage, roleDialect } from './roles.ts';
 
 /** Messages as the Anthropic API takes them: `tool_use` blocks are calls, `tool_result` blocks are results. */
-export const anthropic = chatFormat({
-  name: 'anthropic',
-  description: 'Anthropic messages: an array, { messages }, an array of such, or JSON lines',
-  calls: (message) => toolUses(message.content),
-  results: (message) => toolResults(message.content),
-});
+export const anthropic = chatFormat(
+  roleDialect({
+    name: 'anthropic',
+    description: 'Anthropic messages: an array, { messages }, an array of such, or JSON lines',
+    fields: ['messages', 'traj'],
+    turns: (message) => [anthropicTurn(message)],
+  }),
+);
+
+/** What a message says of tool calls. */
+export function anthropicTurn({ role, content }: RoleMessage): ChatTurn {
+  return { fromModel: role === 'assistant', calls: toolUses(content), results: toolResults(content) };
+}
 
 /** The calls among the blocks of a message's content, in order. */
 export function toolUses(content: unknown): readonly ChatCall[] {

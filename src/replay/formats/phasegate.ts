@@ -1,6 +1,6 @@
-import { type Likelihood, readItems, type TraceEvent, type TraceFormat } from '../format.ts';
+import type { Likelihood, TraceEvent, TraceFormat } from '../format.ts';
 import { type Fields, fieldsOf, kindOf, nameOf } from '../json.ts';
-import type { JsonValue } from '../json-values.ts';
+import type { JsonItem } from '../json-values.ts';
 import { OpenCalls } from '../open-calls.ts';
 
 /**
@@ -22,10 +22,14 @@ export const phasegate: TraceFormat = {
     return TYPES.has(record?.type) && nameOf(record?.run) !== undefined ? 'yes' : 'no';
   },
   async *read(source) {
-    const reader = new Recording();
-    for await (const items of source.values()) yield readItems(items, (item) => reader.read(item));
+    const recording = new Recording();
+    const values = source.values((line) => PHASE_ENTERED.test(line));
+    for await (const items of values) yield recording.read(items);
   },
 };
+
+// Most lines tell of a phase, and say nothing to a replay. One with a further brace may be two, of a program that was killed.
+const PHASE_ENTERED = /^\{"type":"phase\.entered",[^{]*\}$/;
 
 const TYPES: ReadonlySet<unknown> = new Set([
   'run.started',
@@ -46,110 +50,136 @@ type Line = Fields<
 const ENDED_MEMORY = 50;
 
 class Recording {
-  // By the id of the run; the names of their open calls.
+  // By the id of the run; its open calls.
   readonly #live = new Map<string, OpenCalls>();
   readonly #ended = new Map<string, OpenCalls>();
+  // What the present lines say.
+  #events: TraceEvent[] = [];
 
-  *read({ value, line: lineNumber }: JsonValue): Generator<TraceEvent> {
-    const fault = (message: string): TraceEvent => ({ type: 'fault', message, line: lineNumber });
-    const line = fieldsOf<keyof Line>(value);
-    if (line === undefined || typeof line.type !== 'string') {
-      yield fault(`expected an object with a "type", got ${kindOf(value)}`);
-      return;
+  read(items: readonly JsonItem[]): readonly TraceEvent[] {
+    this.#events = [];
+    for (const item of items) {
+      if (item.fault === undefined) this.#readLine(item.value, item.line);
+      else this.#fault(item.fault, item.line);
     }
-    if (!TYPES.has(line.type)) {
-      yield fault(
-        `unknown type ${JSON.stringify(line.type.slice(0, 60))}; there are: ${[...TYPES].join(', ')}`,
-      );
+    return this.#events;
+  }
+
+  #readLine(value: unknown, at: number): void {
+    const line = fieldsOf<keyof Line>(value);
+    const type = line?.type;
+    if (line === undefined || typeof type !== 'string') {
+      this.#fault(`expected an object with a "type", got ${kindOf(value)}`, at);
       return;
     }
     const run = nameOf(line.run);
-    // A call without any run was refused for that, and is no part of a run.
-    if (line.type === 'call.refused' && line.run === null) return;
     if (run === undefined) {
-      yield fault(`${line.type} without "run", the id of its run`);
+      this.#withoutRun(type, line, at);
       return;
     }
-    switch (line.type) {
-      case 'run.started':
-        return yield* this.#beginRun(run, line, fault);
+    switch (type) {
       case 'call.started':
       case 'call.refused':
-        return yield* this.#beginCall(run, line, lineNumber, fault);
+        this.#beginCall(run, type, line, at);
+        break;
       case 'call.ended':
-        return yield* this.#endCall(run, line, fault);
-      case 'phase.proposed':
-        if (typeof line.target === 'string') yield { type: 'phase.proposed', run, target: line.target };
-        else yield fault('phase.proposed without "target", the phase');
-        return;
+        this.#endCall(run, line, at);
+        break;
+      case 'run.started':
+        this.#beginRun(run, line, at);
+        break;
       case 'run.ended':
-        return yield* this.#endRun(run, line);
+        this.#endRun(run, line);
+        break;
+      case 'phase.proposed':
+        if (typeof line.target !== 'string') this.#fault('phase.proposed without "target", the phase', at);
+        else this.#events.push({ type, run, target: line.target });
+        break;
+      case 'call.waiting':
+      case 'phase.entered':
+        break;
+      default:
+        this.#unknownType(type, at);
     }
   }
 
-  *#beginRun(run: string, line: Line, fault: (message: string) => TraceEvent): Generator<TraceEvent> {
+  #withoutRun(type: string, line: Line, at: number): void {
+    if (!TYPES.has(type)) this.#unknownType(type, at);
+    // A call that was refused for want of a run is no part of one.
+    else if (type !== 'call.refused' || line.run !== null)
+      this.#fault(`${type} without "run", the id of its run`, at);
+  }
+
+  #unknownType(type: string, at: number): void {
+    const types = [...TYPES].join(', ');
+    this.#fault(`unknown type ${JSON.stringify(type.slice(0, 60))}; there are: ${types}`, at);
+  }
+
+  #fault(message: string, line: number): void {
+    this.#events.push({ type: 'fault', message, line });
+  }
+
+  #beginRun(run: string, line: Line, at: number): void {
     const parentRun = nameOf(line.parent);
     const parentCall = nameOf(line.call);
     const call = parentRun === undefined ? undefined : this.#live.get(parentRun)?.newest(parentCall);
     if (parentRun !== undefined && call === undefined) {
-      yield fault(
+      this.#fault(
         `run ${run} is begun in call ${parentCall ?? '(not named)'} of run ${parentRun}, which is not open here; it is replayed as an outermost run`,
+        at,
       );
     }
     // The same id again is another run: recordings of several processes in one file.
-    if (this.#live.has(run)) yield { type: 'run.ended', run };
+    if (this.#live.has(run)) this.#events.push({ type: 'run.ended', run });
     this.#ended.delete(run);
     this.#live.set(run, new OpenCalls());
-    if (parentRun === undefined || call === undefined) yield { type: 'run.started', run };
-    else yield { type: 'run.started', run, parent: { run: parentRun, call } };
+    const parent = parentRun === undefined || call === undefined ? undefined : { run: parentRun, call };
+    this.#events.push({ type: 'run.started', run, parent });
   }
 
-  *#beginCall(
-    run: string,
-    line: Line,
-    lineNumber: number,
-    fault: (message: string) => TraceEvent,
-  ): Generator<TraceEvent> {
+  #beginCall(run: string, type: 'call.started' | 'call.refused', line: Line, at: number): void {
     const tool = nameOf(line.tool);
     if (tool === undefined) {
-      yield fault(`${String(line.type)} without "tool", the name of the tool`);
+      this.#fault(`${type} without "tool", the name of the tool`, at);
       return;
     }
     const open = this.#callsOf(run);
     const parentId = nameOf(line.parent);
     const parent = parentId === undefined ? undefined : open.newest(parentId);
     if (parentId !== undefined && parent === undefined) {
-      yield fault(
+      this.#fault(
         `${tool} was called from inside call ${parentId}, which is not open in run ${run}; it is replayed as a top-level call`,
+        at,
       );
     }
     const callId = nameOf(line.call);
     const call = open.add(callId, tool);
-    yield { type: 'call.started', run, call, callId, tool, args: line.args, parent, line: lineNumber };
-    if (line.type === 'call.refused') {
+    this.#events.push({ type: 'call.started', run, call, callId, tool, args: line.args, parent, line: at });
+    if (type === 'call.refused') {
       open.remove(call);
-      yield { type: 'call.ended', run, call, ok: null };
+      this.#events.push({ type: 'call.ended', run, call, ok: null });
     }
   }
 
-  *#endCall(run: string, line: Line, fault: (message: string) => TraceEvent): Generator<TraceEvent> {
-    if (line.ok !== undefined && typeof line.ok !== 'boolean') {
-      yield fault(`"ok" must be true or false, got ${kindOf(line.ok)}`);
+  #endCall(run: string, line: Line, at: number): void {
+    const { ok } = line;
+    if (ok !== undefined && typeof ok !== 'boolean') {
+      this.#fault(`"ok" must be true or false, got ${kindOf(ok)}`, at);
       return;
     }
     const id = nameOf(line.call);
-    const call = this.#callsOf(run).take(id, nameOf(line.tool));
-    if (call !== undefined) yield { type: 'call.ended', run, call, ok: line.ok ?? null };
-    else
-      yield fault(`a call ended that is not open in run ${run}: ${id ?? nameOf(line.tool) ?? '(not named)'}`);
+    const tool = nameOf(line.tool);
+    const call = this.#callsOf(run).take(id, tool);
+    if (call !== undefined) this.#events.push({ type: 'call.ended', run, call, ok: ok ?? null });
+    else this.#fault(`a call ended that is not open in run ${run}: ${id ?? tool ?? '(not named)'}`, at);
   }
 
-  *#endRun(run: string, line: Line): Generator<TraceEvent> {
+  #endRun(run: string, line: Line): void {
     const open = this.#live.get(run);
     this.#live.delete(run);
     this.#ended.set(run, open ?? new OpenCalls());
     if (this.#ended.size > ENDED_MEMORY) this.#ended.delete(this.#ended.keys().next().value ?? '');
-    yield { type: 'run.ended', run, reason: nameOf(line.reason) };
+    this.#events.push({ type: 'run.ended', run, reason: nameOf(line.reason) });
   }
 
   #callsOf(run: string): OpenCalls {

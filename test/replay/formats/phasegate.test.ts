@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createEnforcement } from '../../../src/index.ts';
-import { callsOf, faultsOf, lines, replayed } from '../support.ts';
+import { phasegate } from '../../../src/replay/formats/phasegate.ts';
+import { callsOf, eventsOf, faultsOf, lines, replayed } from '../support.ts';
 
 const began = (run: string, more: object = {}) => ({ type: 'run.started', run, ...more });
 const call = (run: string, tool: string, more: object = {}) => ({ type: 'call.started', run, tool, ...more });
@@ -202,6 +203,22 @@ describe("the package's own recording", () => {
       over('r'),
     );
     expect((await replayed(recording)).reports).toMatchObject([{ verdict: 'run-completed' }]);
+  });
+
+  it('may tell of phases, and a line that a killed program broke off is told of with what was written behind it', async () => {
+    const entered = { type: 'phase.entered', time: 1, run: 'r', from: 'IDLE', phase: 'PLANNING' };
+    const told = lines(began('r'), entered, call('r', 'a'), entered, ended('r'));
+    const broken = `{"type":"phase.entered","time":17${lines(call('r', 'b'))}`;
+    const events = await eventsOf(told + broken + lines(over('r')), phasegate);
+    expect(events.map(({ type }) => type)).toEqual([
+      'run.started',
+      'call.started',
+      'call.ended',
+      'fault',
+      'run.ended',
+    ]);
+    expect(events[1]).toMatchObject({ line: 3 });
+    expect(events[3]).toMatchObject({ line: 6, message: expect.stringContaining('not JSON') });
   });
 
   it.each([

@@ -1,0 +1,1 @@
+// All modules of the core: the build puts their names here, see core.mjs.

@@ -1,0 +1,38 @@
+import { invalidArgument } from './errors.ts';
+import type { RunOptions } from './run.ts';
+
+const MAX_TIMEOUT = 2 ** 31 - 1;
+
+/**
+ * Checks how a run is to be begun, but for where it lies: see `nesting.ts`.
+ *
+ * @throws {PhasegateError} `invalid-argument`.
+ */
+export function checkRunOptions(options: RunOptions): void {
+  if (typeof options !== 'object' || options === null)
+    throw invalidArgument('The options of a run', 'an object', options);
+  const { id, timeoutMs, signal } = options;
+  if (id !== undefined && typeof id !== 'string') throw invalidArgument('id', 'a string', id);
+  if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', 'an AbortSignal', signal);
+  if (timeoutMs !== undefined) checkTimeout('timeoutMs', timeoutMs);
+}
+
+/**
+ * Checks a number of milliseconds that a timer is to take.
+ *
+ * @throws {PhasegateError} `invalid-argument`: a longer time than a timer can take would be over at once.
+ */
+export function checkTimeout(name: string, ms: number): void {
+  if (ms === Number.POSITIVE_INFINITY) return;
+  if (!(typeof ms === 'number' && ms >= 1 && ms <= MAX_TIMEOUT)) {
+    throw invalidArgument(name, `milliseconds from 1 to ${MAX_TIMEOUT}, or Infinity`, ms);
+  }
+}
+
+function isSignal(value: unknown): value is AbortSignal {
+  if (typeof value !== 'object' || value === null) return false;
+  const { aborted, addEventListener, removeEventListener } = value as AbortSignal;
+  return [typeof aborted, typeof addEventListener, typeof removeEventListener].join() === SIGNAL;
+}
+
+const SIGNAL = 'boolean,function,function';
