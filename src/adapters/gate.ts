@@ -216,6 +216,6 @@ function isObject(value: unknown): value is object {
 }
 
 /** What a model is told of a refusal: why, and what is legal instead. */
-function refusalText({ message, hint }: ToolExecutionBlocked): string {
+export function refusalText({ message, hint }: ToolExecutionBlocked): string {
   return `${message}. ${hint}`;
 }

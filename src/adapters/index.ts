@@ -28,7 +28,7 @@
  * An adapter imports no framework unless it has to, and describes by structural types what it looks at.
  */
 export { rejectUnsupervised, signalFor, throwRefusal, withMethods } from './agents.ts';
-export { type Framework, Gate, type ShowRefusal, type ToolRequest } from './gate.ts';
+export { type Framework, Gate, refusalText, type ShowRefusal, type ToolRequest } from './gate.ts';
 export type { Invocation } from './invocation.ts';
 export type { AgentOptions, GateOptions, Supervising } from './options.ts';
 export { Relay } from './relay.ts';
