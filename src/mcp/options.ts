@@ -1,7 +1,7 @@
 import type { GateOptions as CommonOptions } from '../adapters/index.ts';
 import { isCount } from '../decide.ts';
 import { invalidArgument } from '../errors.ts';
-import { checkTimeout } from '../supervised-run.ts';
+import { checkTimeout } from '../run-options.ts';
 import type { AuthInfo } from './protocol.ts';
 
 /** A call that a server was asked for, as far as it says whose it is. */
