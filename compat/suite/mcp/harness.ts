@@ -70,7 +70,7 @@ async function toolsOf(version: Version, setup: Pick<Setup, 'enforcement' | 'opt
   const server = new version.McpServer(INFO);
   const plain = new version.Client(INFO);
   const client = gate.client(plain);
-  const call = async ({ tool, args }: Ask, id: string): Promise<string> =>
+  const call = async ({ tool, args = {} }: Ask, id: string): Promise<string> =>
     textOf(await callTool(version, client, { name: tool, arguments: args, _meta: { 'phasegate/call': id } }));
   for (const [name, body] of Object.entries(setup.bodies)) register(server, name, body, call);
   await connect(version, server, plain);

@@ -150,6 +150,23 @@ export function describeServerTools(version: Version): void {
       await stage.close();
     });
 
+    it('ends a run that asks on and on, turn by turn, also one inside of a call', async () => {
+      const stage = new Stage(version, { maxSteps: 1 });
+      const { client } = await stage.connect(new version.McpServer(INFO));
+      const supervised = stage.gate.client(client);
+      let turns = 0;
+      const spin = () =>
+        stage.gate.run(async () => {
+          for (; turns < 10; turns += 1) {
+            await Promise.all([1, 2].map(() => supervised.callTool({ name: 'search' })));
+          }
+        });
+      const error = await errorOf(stage.gate.run((run) => run.callTool('research', {}, spin)));
+      expect(error).toMatchObject({ code: 'step-budget', tool: 'search' });
+      expect(turns).toBe(3);
+      await stage.close();
+    });
+
     it('takes options as the client does, and sends the id of the run if it is told to', async () => {
       const stage = new Stage(version);
       const plain = new version.McpServer(INFO);
