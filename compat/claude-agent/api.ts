@@ -82,7 +82,15 @@ function answer(
 ): void {
   const stop = { stop_reason: content[0]?.type === 'text' ? 'end_turn' : 'tool_use', stop_sequence: null };
   const usage = { input_tokens: 1, output_tokens: 1 };
-  const message = { id: `msg_${randomUUID()}`, type: 'message', role: 'assistant', model, content, ...stop, usage };
+  const message = {
+    id: `msg_${randomUUID()}`,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content,
+    ...stop,
+    usage,
+  };
   if (stream !== true) {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(message));
     return;
