@@ -7,7 +7,7 @@ import { findToolExecutionBlocked } from 'phasegate';
 import { type GateOptions, supervise } from 'phasegate/mastra';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Script } from '../suite/harness.ts';
+import type { Ask, Script } from '../suite/harness.ts';
 import { errorOf, read, settled, times, turns, World } from '../suite/world.ts';
 import { mastraModel } from './model.ts';
 
@@ -47,6 +47,12 @@ function agentOf(script: Script, parts: object = {}): { agent: Agent; told: () =
   });
   return { agent, told: () => conversation.told };
 }
+
+/** A model that asks for this, and then answers. */
+const first =
+  (ask: Ask): Script =>
+  (turn) =>
+    turn === 0 ? [ask] : 'done';
 
 const calls = () => world.of('call.started').map(({ tool: name, call }) => [name, call]);
 
@@ -154,7 +160,7 @@ describe('an agent that delegates', () => {
     const inner = agentOf(turns(times(1, 'search'), times(2, 'search')), {
       tools: gate.tools({ search: tool('search') }),
     });
-    const outer = agentOf(turns([{ tool: 'agent-inner', args: { prompt: 'Search' } }]), {
+    const outer = agentOf(first({ tool: 'agent-inner', args: { prompt: 'Search' } }), {
       agents: { inner: gate.agent(inner.agent) },
     });
     const ask = gate.agent(outer.agent);
@@ -191,7 +197,10 @@ describe('a workflow', () => {
       inputSchema: z.object({ n: z.number() }),
       outputSchema: z.object({ found: z.array(z.unknown()) }),
       execute: async ({ inputData }) => ({
-        found: [await search.execute?.(inputData, {}), await search.execute?.(inputData, {})],
+        found: [
+          await search.execute?.(inputData, {} as never),
+          await search.execute?.(inputData, {} as never),
+        ],
       }),
     });
     return createWorkflow({
@@ -206,7 +215,7 @@ describe('a workflow', () => {
   it('that an agent calls is a call, and the tools of its steps are nested in it', async () => {
     const gate = gateOf();
     const { search } = gate.tools({ search: tool('search') });
-    const { agent, told } = agentOf(turns([{ tool: 'workflow-searching', args: { inputData: { n: 1 } } }]), {
+    const { agent, told } = agentOf(first({ tool: 'workflow-searching', args: { inputData: { n: 1 } } }), {
       workflows: { searching: searching(search) },
     });
     await gate.agent(agent).generate('Go');
@@ -251,7 +260,7 @@ describe('a workflow', () => {
 describe('a call', () => {
   it('whose input does not fit has failed, and is told as Mastra tells it', async () => {
     const gate = gateOf();
-    const { agent, told } = agentOf(turns([{ tool: 'search', args: { n: 'one' } }]), {
+    const { agent, told } = agentOf(first({ tool: 'search', args: { n: 'one' } }), {
       tools: gate.tools({ search: tool('search') }),
     });
     await gate.agent(agent).generate('Go');
