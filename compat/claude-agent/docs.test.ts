@@ -20,10 +20,13 @@ export const options: Options = { ...own, env: { ...own.env, CLAUDE_AGENT_SDK_MC
 
 const reason = await reasonToSkip();
 
-describe.skipIf(reason !== undefined)(`Claude Code${reason ? `, which does not start here: ${reason}` : ''}`, () => {
-  describeDocs('phasegate/claude-agent', {
-    'options.ts': OPTIONS,
-    'api.ts': readFileSync('api.ts', 'utf8'),
-    'claude.ts': readFileSync('claude.ts', 'utf8'),
-  });
-});
+describe.skipIf(reason !== undefined)(
+  `Claude Code${reason ? `, which does not start here: ${reason}` : ''}`,
+  () => {
+    describeDocs('phasegate/claude-agent', {
+      'options.ts': OPTIONS,
+      'api.ts': readFileSync('api.ts', 'utf8'),
+      'claude.ts': readFileSync('claude.ts', 'utf8'),
+    });
+  },
+);

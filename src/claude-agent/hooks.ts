@@ -1,14 +1,14 @@
 import type { HookInput, Session } from './session.ts';
 
 /** As the SDK hands it an event. */
-export type Hook = (
+type Hook = (
   input: HookInput,
   toolUseId: string | undefined,
   options?: { readonly signal?: AbortSignal },
 ) => Promise<object>;
 
 /** Hooks of an event, as `options.hooks` has them. */
-export interface Matcher {
+interface Matcher {
   readonly matcher?: string;
   readonly hooks: readonly Hook[];
   readonly timeout?: number;

@@ -109,7 +109,7 @@ function messagesOf(messages: Messages, iterator: AsyncGenerator<unknown, void>)
       messages.close?.();
       leave().catch(ignore);
     },
-    [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]: async () => void (await leave()),
+    [Symbol.asyncDispose]: async () => void (await leave()),
   };
   const proxy: Messages = new Proxy(messages, {
     get(target, key) {

@@ -105,7 +105,12 @@ export class Session {
   }
 
   startAgent({ agent_id: id, agent_type: type }: HookInput): void {
-    if (id !== undefined) this.#beginAgent(id, type);
+    if (id === undefined) return;
+    try {
+      this.#beginAgent(id, type);
+    } catch {
+      // It nests too deep: nothing can keep it from starting, but each of its calls is told so.
+    }
   }
 
   stopAgent({ agent_id: id }: HookInput): void {
