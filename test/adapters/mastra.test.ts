@@ -175,6 +175,16 @@ describe('an agent', () => {
     expect(told('call.started')).toHaveLength(1);
   });
 
+  it('asks for a tool that asks by itself where the body of another calls it', async () => {
+    const gate = gateOf();
+    const { read } = gate.tools({ read: { execute: async () => 'a page' } });
+    await gate.agent(new Fake({ search: { execute: () => read.execute() } })).generate('Go');
+    expect(told('call.started')).toMatchObject([
+      { tool: 'search', parent: null },
+      { tool: 'read', parent: 'c0' },
+    ]);
+  });
+
   it('whose turn nobody prepared runs the tools only that ask by themselves', async () => {
     const gate = gateOf();
     for (const wrap of [(tools: Record<string, Tool>) => tools, gate.tools]) {
