@@ -63,6 +63,11 @@ export interface Harness {
   readonly name: string;
   /** Whether agents can be asked for streams. */
   readonly streams: boolean;
+  /**
+   * The deadline of a scenario that has one, in milliseconds: long enough for the first body to have started.
+   * @default 50
+   */
+  readonly deadlineMs?: number;
   /** Builds an agent. */
   agent(setup: Setup): Agent;
   /** Makes code a run, through the adapter, and hands it the tools as they are under enforcement. */

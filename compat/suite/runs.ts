@@ -52,18 +52,14 @@ export function describeRuns(harness: Harness): void {
 
       it('at the deadline reaches the caller, whatever the body does', async () => {
         inWorld();
-        const agent = world.agent(
-          harness,
-          turns(times(2, 'search')),
-          { search: () => NEVER },
-          { timeoutMs: 50 },
-        );
+        const { deadlineMs: timeoutMs = 50 } = harness;
+        const agent = world.agent(harness, turns(times(2, 'search')), { search: () => NEVER }, { timeoutMs });
         const error = await errorOf(agent.ask());
         expect(error).toBeInstanceOf(RunAbortedError);
         expect(error).toMatchObject({ code: 'run-timeout' });
         await settled();
         expect(world.started).toEqual(['search']);
-        expect(world.ended).toMatchObject([{ reason: 'timeout after 50 ms' }]);
+        expect(world.ended).toMatchObject([{ reason: `timeout after ${timeoutMs} ms` }]);
       });
     });
 
