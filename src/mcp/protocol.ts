@@ -4,7 +4,7 @@ import type { Call } from '../call.ts';
 /** Where in `_meta` of a call its run is named. */
 export const RUN_KEY = 'phasegate/run';
 /** Where in `_meta` of a call the id is that the model gave it. */
-export const CALL_KEY = 'phasegate/call';
+const CALL_KEY = 'phasegate/call';
 
 /** What of a request is looked at: the `extra` of version 1, or the context of version 2, that a handler is handed last. */
 export interface RequestExtra {
