@@ -1,5 +1,5 @@
 /**
- * Puts agents of Mastra (`@mastra/core` 1) under enforcement.
+ * Puts agents of Mastra (`@mastra/core` 1.71 and later) under enforcement.
  *
  * @example
  * import { Agent } from '@mastra/core/agent';
