@@ -1,14 +1,15 @@
 // @ts-check
-import { createSupervisor } from 'phasegate';
+import { createEnforcement, createSupervisor } from 'phasegate';
 import { generatePaths } from 'phasegate/paths';
 import { verify } from 'phasegate/verify';
+import { called } from '../programs/support.mjs';
 import { decide, tableOf } from '../tables.mjs';
 
 /** @typedef {import('./task.mjs').Task} Task */
 
 const large = tableOf(200);
 
-/** What making and changing a supervisor costs, up to the first decision that follows. @returns {Task[]} */
+/** What making and changing a supervisor costs, up to the first decision, or the first call, that follows. @returns {Task[]} */
 export function supervisorTasks() {
   const small = createSupervisor();
   const edited = createSupervisor(large);
@@ -28,8 +29,12 @@ export function supervisorTasks() {
       'build one of 200 phases and its XState machine',
       () => void createSupervisor(large).machine,
     ),
-    changes('change', 'change a transition, and decide', small),
-    changes('change 200', 'change one among 200 phases, and decide', edited),
+    task('build call 200', 'build one of 200 phases, and make a call in a run of it', () => {
+      call(createSupervisor(large));
+    }),
+    changes('change', 'change a transition, and decide', small, decide),
+    changes('change 200', 'change one among 200 phases, and decide', edited, decide),
+    changes('change call 200', 'change one among 200 phases, and make a call in a run', edited, call),
     task('verify', 'verify the default table', () => void verify(small)),
     task('verify 200', 'verify 200 phases and nearly 600 transitions', () => void verify(entered)),
     task(
@@ -40,13 +45,22 @@ export function supervisorTasks() {
   ];
 }
 
-/** @param {string} id @param {string} name @param {import('phasegate').Supervisor} supervisor @returns {Task} */
-function changes(id, name, supervisor) {
+/** The machine is made, and of it the rows of the table that the run passes. @param {import('phasegate').Supervisor} supervisor */
+function call(supervisor) {
+  called(createEnforcement({ supervisor }).beginRun());
+}
+
+/**
+ * @param {string} id @param {string} name
+ * @param {import('phasegate').Supervisor} supervisor @param {(supervisor: import('phasegate').Supervisor) => void} then
+ * @returns {Task}
+ */
+function changes(id, name, supervisor, then) {
   const run = () => {
     supervisor.addTransition('OBSERVING', 'ACTING');
-    decide(supervisor);
+    then(supervisor);
     supervisor.removeTransition('OBSERVING', 'ACTING');
-    decide(supervisor);
+    then(supervisor);
   };
   return { id, name, per: 2, run };
 }
