@@ -38,6 +38,8 @@ export interface PlacedStep {
   readonly id: string;
   readonly line: number;
   readonly step: Step;
+  /** When it begins: no later than what lies in it. */
+  start: number;
   /** The step that it lies in. */
   readonly around: PlacedStep | undefined;
   /** How many steps it lies in. */
@@ -84,6 +86,10 @@ export function placeSteps(trace: string, spans: ReadonlyMap<string, Span>): Pla
       placed.set(inner, outer);
     }
   }
+  // Clocks of several machines differ, and what is made up says anything: what lies around a step begins no later than it.
+  for (const { around: outer, start } of all.toReversed()) {
+    if (outer !== undefined && outer.start > start) outer.start = start;
+  }
   return all;
 }
 
@@ -101,6 +107,7 @@ function place(trace: string, { id, line }: Span, step: Step, around: PlacedStep
     id,
     line,
     step,
+    start: step.start,
     around,
     depth: around === undefined ? 0 : around.depth + 1,
     endlessCall: around?.step.kind === 'call' && around.step.end === undefined ? around : around?.endlessCall,

@@ -56,7 +56,7 @@ function* eventsOf(trace: string, spans: ReadonlyMap<string, Span>): Generator<T
   yield { type: 'run.started', run: trace, name: trace };
   const steps = placeSteps(trace, spans);
   // Where the clock does not tell, what lies in another begins after it, as it is placed after it, and ends before it.
-  const starts = steps.toSorted((a, b) => a.step.start - b.step.start);
+  const starts = steps.toSorted((a, b) => a.start - b.start);
   const ends = steps.filter(hasEnd).toSorted(byEnd);
   const begun = new Set<PlacedStep>();
   const endless: PlacedStep[] = [];
@@ -83,7 +83,7 @@ function hasEnd(step: PlacedStep): step is Ended {
 }
 
 function byEnd(a: Ended, b: Ended): number {
-  return a.step.end - b.step.end || b.depth - a.depth || a.step.start - b.step.start;
+  return a.step.end - b.step.end || b.depth - a.depth || a.start - b.start;
 }
 
 function isEndless({ step }: PlacedStep): boolean {
@@ -92,7 +92,7 @@ function isEndless({ step }: PlacedStep): boolean {
 
 // Whether the call has ended when the step begins. Clocks are coarse, so the two may be at the same time.
 function isOver(call: Ended, step: PlacedStep, begun: ReadonlySet<PlacedStep>): boolean {
-  if (call.step.end !== step.step.start) return call.step.end < step.step.start;
+  if (call.step.end !== step.start) return call.step.end < step.start;
   return begun.has(call) && !liesIn(step, call);
 }
 

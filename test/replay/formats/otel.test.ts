@@ -144,6 +144,24 @@ describe('spans', () => {
     expect(reports).toMatchObject([{ calls: 3, verdict: 'allowed', stepCount: 3, figures: { depth: 1 } }]);
   });
 
+  it('let a sub-agent begin with its first call, where its own clock says that it began later', async () => {
+    const content = lines(
+      agent('root', { until: 9 }),
+      call('1', 'delegate', { in: 'root', at: 1, until: 8 }),
+      agent('child', { in: '1', at: 7, until: 8 }),
+      call('2', 'search', { in: 'child', at: 3 }),
+    );
+    expect(await told(content)).toEqual([
+      'run.started',
+      'call.started 1',
+      'run.started',
+      'call.started 2',
+      'call.ended 2',
+      'call.ended 1',
+      'run.ended',
+    ]);
+  });
+
   it('may lie in a span that is not in the file', async () => {
     expect(await callsOf(lines(call('1', 'a', { in: 'gone' })))).toEqual(['a ok']);
   });
