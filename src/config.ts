@@ -81,6 +81,12 @@ export class ConfigError extends PhasegateError {
  * createEnforcement({ config });
  */
 export function parseConfig(value: unknown, source = 'configuration'): Config {
+  // Each of these has no keys, and would be taken for a configuration that says nothing.
+  if (NO_MAPPINGS.some((kind) => value instanceof kind)) {
+    const message =
+      'must be a mapping of keys to values, got an object of another kind (a promise is to be awaited)';
+    throw new ConfigError(source, [{ path: [], message }]);
+  }
   const written = new Map<string, Place>();
   const faults: ConfigFault[] = [];
   const camel = inCamelCase(value, [], [], written, faults);
@@ -100,6 +106,8 @@ export function parseConfig(value: unknown, source = 'configuration'): Config {
   }
   return result.output;
 }
+
+const NO_MAPPINGS = [Promise, Map, Set, WeakMap, Date, RegExp, Error];
 
 /** The faults in the order in which their places are written. */
 function inOrder(faults: readonly ConfigFault[], places: readonly Place[]): readonly ConfigFault[] {

@@ -5,7 +5,8 @@ import { invalidArgument, PhasegateError, ToolExecutionBlocked } from './errors.
 import { Emitter, type Listener } from './events.ts';
 import { createMonitor, enabledAmong, type Monitor } from './monitor.ts';
 import { moveTable } from './move-table.ts';
-import type { SupervisorOptions } from './rules.ts';
+import { checkOptions } from './options.ts';
+import { SUPERVISOR_OPTIONS } from './rules.ts';
 import type { Run, RunOptions } from './run.ts';
 import { checkTimeout } from './run-options.ts';
 import { SupervisedRun } from './supervised-run.ts';
@@ -103,9 +104,8 @@ export interface Enforcement {
  * await enforcement.withRun(() => agent({ tools: { search } }));
  */
 export function createEnforcement(options: EnforcementOptions = {}): Enforcement {
-  if (typeof options !== 'object' || options === null) {
-    throw invalidArgument('The options of an enforcement', 'an object', options);
-  }
+  checkMisplaced(options);
+  checkOptions('an enforcement', options, OPTIONS);
   const { config, waitTimeoutMs = 300_000, logLimit = 1000 } = options;
   if (config !== undefined && options.monitor !== undefined) {
     throw invalidArgument('config', 'absent where a monitor is given (give it to createMonitor)', config);
@@ -219,34 +219,50 @@ class SupervisingEnforcement implements Enforcement {
   }
 }
 
+const OPTIONS = [
+  'supervisor',
+  'monitor',
+  'config',
+  'enabledChecks',
+  'parallel',
+  'waitTimeoutMs',
+  'logLimit',
+] as const satisfies readonly (keyof EnforcementOptions)[];
+
 // In JavaScript nothing else tells of these slips, and each would leave the tools without the budget that was meant.
-function checkParts(options: EnforcementOptions): void {
-  const { supervisor, monitor } = options;
-  if (supervisor !== undefined && typeof supervisor?.rules?.table?.pathToActing !== 'function') {
+function checkMisplaced(options: object | null): void {
+  if (typeof (options as Partial<Supervisor> | null)?.validateActionPhase === 'function') {
+    throw new PhasegateError(
+      'invalid-argument',
+      'createEnforcement takes a supervisor as an option: write createEnforcement({ supervisor })',
+    );
+  }
+  const misplaced = SUPERVISOR_OPTIONS.filter((name) => Object.hasOwn(options ?? {}, name));
+  if (misplaced.length === 0) return;
+  const names = misplaced.join(', ');
+  throw new PhasegateError(
+    'invalid-argument',
+    `createEnforcement takes no ${names}: write createEnforcement({ supervisor: createSupervisor({ ${names} }) })`,
+  );
+}
+
+function checkParts({ supervisor, monitor }: EnforcementOptions): void {
+  if (supervisor !== undefined && !isSupervisor(supervisor)) {
     throw invalidArgument('supervisor', 'what createSupervisor returns', supervisor);
   }
   if (monitor !== undefined && typeof monitor?.validate !== 'function') {
     throw invalidArgument('monitor', 'what createMonitor returns', monitor);
   }
-  const misplaced = RULES.filter((name) => Object.hasOwn(options, name));
-  if (supervisor === undefined && misplaced.length > 0) {
-    const names = misplaced.join(', ');
-    throw new PhasegateError(
-      'invalid-argument',
-      `createEnforcement takes no ${names}: write createEnforcement({ supervisor: createSupervisor({ ${names} }) })`,
-    );
-  }
 }
 
-const RULES = [
-  'maxSteps',
-  'maxLoopsPerPhase',
-  'phases',
-  'transitions',
-  'onToolError',
-  'onBudgetExhausted',
-  'onRejected',
-] as const satisfies readonly (keyof SupervisorOptions)[];
+function isSupervisor(supervisor: Supervisor | null): boolean {
+  const rules = supervisor?.rules;
+  return (
+    typeof rules?.table?.pathToActing === 'function' &&
+    isCount(rules.maxSteps) &&
+    isCount(rules.maxLoopsPerPhase)
+  );
+}
 
 function supervisorOf(given: Supervisor | undefined, monitor: Monitor): Supervisor {
   if (given !== undefined && monitor.supervisor !== null && given !== monitor.supervisor) {

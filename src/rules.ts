@@ -1,6 +1,7 @@
 import { type Budgets, isCount } from './decide.ts';
 import { describe } from './describe.ts';
 import { invalidArgument, PhasegateError } from './errors.ts';
+import { checkOptions } from './options.ts';
 import { DEFAULT_TRANSITIONS, type Phase, type Transition } from './phases.ts';
 import { DEFAULT_TABLE, Table } from './table.ts';
 
@@ -56,18 +57,28 @@ export interface Rules extends Budgets {
  * @throws {PhasegateError} `invalid-budget`, `invalid-phase`, `invalid-transition` or `invalid-argument`.
  */
 export function createRules(options: SupervisorOptions): Rules {
-  if (typeof options !== 'object' || options === null) {
-    throw invalidArgument('The options of a supervisor', 'an object', options);
-  }
-  return {
+  checkOptions('a supervisor', options, SUPERVISOR_OPTIONS);
+  // Runs that are live share them, so nobody may change them.
+  return Object.freeze({
     table: createTable(options.phases, options.transitions),
     maxSteps: budget('maxSteps', options.maxSteps, 50),
     maxLoopsPerPhase: budget('maxLoopsPerPhase', options.maxLoopsPerPhase, 3),
     onToolError: oneOf('onToolError', options.onToolError, ['hold', 'observe']),
     onBudgetExhausted: oneOf('onBudgetExhausted', options.onBudgetExhausted, ['deny', 'terminate']),
     onRejected: oneOf('onRejected', options.onRejected, ['deny', 'terminate']),
-  };
+  });
 }
+
+/** The names of what a supervisor is made of. */
+export const SUPERVISOR_OPTIONS = [
+  'maxSteps',
+  'maxLoopsPerPhase',
+  'phases',
+  'transitions',
+  'onToolError',
+  'onBudgetExhausted',
+  'onRejected',
+] as const satisfies readonly (keyof SupervisorOptions)[];
 
 /** A short name of all that decides, the same wherever it is computed; not a proof against forgery (SPEC §11.1). */
 export function hashRules(rules: Rules): string {

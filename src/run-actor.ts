@@ -61,7 +61,8 @@ export class RunActor {
     if (this.#fault !== undefined) return this.#fault;
     try {
       // While it tells of earlier moves the actor is behind.
-      if (!this.#telling) this.#compare(this.ref.getSnapshot(), standingOf(this.#snapshot), `before ${when}`);
+      if (!this.#telling && this.#untold.length === 0)
+        this.#compare(this.ref.getSnapshot(), standingOf(this.#snapshot), `before ${when}`);
       let next = this.#snapshot;
       for (const event of events) [next] = transition(this.#machine, next, event);
       this.#compare(next, standing, `after ${when}`);

@@ -1,7 +1,17 @@
 import { invalidArgument } from './errors.ts';
+import { checkOptions } from './options.ts';
 import type { RunOptions } from './run.ts';
 
 const MAX_TIMEOUT = 2 ** 31 - 1;
+
+const OPTIONS = [
+  'id',
+  'timeoutMs',
+  'signal',
+  'budget',
+  'maxDepth',
+  'parent',
+] as const satisfies readonly (keyof RunOptions)[];
 
 /**
  * Checks how a run is to be begun, but for where it lies: see `nesting.ts`.
@@ -9,8 +19,7 @@ const MAX_TIMEOUT = 2 ** 31 - 1;
  * @throws {PhasegateError} `invalid-argument`.
  */
 export function checkRunOptions(options: RunOptions): void {
-  if (typeof options !== 'object' || options === null)
-    throw invalidArgument('The options of a run', 'an object', options);
+  checkOptions('a run', options, OPTIONS);
   const { id, timeoutMs, signal } = options;
   if (id !== undefined && typeof id !== 'string') throw invalidArgument('id', 'a string', id);
   if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', 'an AbortSignal', signal);

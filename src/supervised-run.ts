@@ -142,7 +142,8 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   get actor(): PhaseActor {
     const { rules, table } = this.#terms;
     const extras = this.#more;
-    extras.actor ??= new RunActor(table.machine, rules, this.#standing, extras.reason);
+    const standing = this.#finished ? { ...this.#standing, loopCount: 0 } : this.#standing;
+    extras.actor ??= new RunActor(table.machine, rules, standing, extras.reason);
     return extras.actor.ref;
   }
 
@@ -156,6 +157,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   }
 
   propose(target: Phase): Decision {
+    this.#endWithAncestors();
     const { host } = this;
     const from = this.phase;
     const answer = this.#answerProposal(target);
@@ -258,6 +260,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const parent = this.#parentOf(options?.parent);
     this.#callsAsked += 1;
     const call = new SupervisedCall(this, tool, args, callId ?? this.#callsAsked, parent);
+    this.#endWithAncestors();
     if (this.#finished) return this.#refuseEnded(call);
     // A call whose maker has ended is made from no body any more: it takes its turn like any other.
     call.nested = parent?.status === 'in-flight';
@@ -280,6 +283,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const answer = this.admit(tool, args, options);
     const call = answer instanceof Promise ? await answer : answer;
     if (call instanceof Refusal) throw call.toError();
+    this.#endWithAncestors();
     // Between its admission and this line the run may have ended, and then no body starts (SPEC §9).
     if (this.#finished) throw this.#takeBack(call, true).toError();
     try {
@@ -303,7 +307,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   abort(reason?: unknown): void {
     if (this.#finished) return;
     this.#end('run.abort', 'ANSWERING', { reason });
-    this.#extras?.onAbort?.(abortError(reason, this.id));
+    this.#giveUp(reason);
   }
 
   /**
@@ -316,8 +320,24 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       return Promise.reject(abortError(extras.abortedWith.reason, this.id));
     return new Promise((resolve, reject) => {
       extras.onAbort = reject;
-      runInside(this, async () => agent(this), undefined).then(resolve, reject);
+      runInside(this, async () => agent(this), undefined)
+        .finally(() => this.#release())
+        .then(resolve, reject);
     });
+  }
+
+  /** Whoever waits for the agent gets the error, whether or not the agent ends. */
+  #giveUp(reason: unknown): void {
+    this.#extras?.onAbort?.(abortError(reason, this.id));
+    this.#release();
+  }
+
+  /** Neither the deadline nor the signal has anything to end any more. */
+  #release(): void {
+    const extras = this.#more;
+    extras.release?.();
+    extras.release = undefined;
+    extras.onAbort = undefined;
   }
 
   // —— Beginning ——
@@ -348,7 +368,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       return;
     }
     if (signal === undefined && timeoutMs === Number.POSITIVE_INFINITY) return;
-    const onAbort = () => this.abort(signal?.reason);
+    const onAbort = () => this.#interrupt(signal?.reason);
     const timer =
       timeoutMs === Number.POSITIVE_INFINITY
         ? undefined
@@ -361,7 +381,12 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   }
 
   #timeout(timeoutMs: number): void {
-    this.abort(new RunAbortedError('run-timeout', this.id, `timeout after ${timeoutMs} ms`));
+    this.#interrupt(new RunAbortedError('run-timeout', this.id, `timeout after ${timeoutMs} ms`));
+  }
+
+  #interrupt(reason: unknown): void {
+    if (this.#finished) this.#giveUp(reason);
+    else this.abort(reason);
   }
 
   // —— One call, from the question to its end ——
@@ -404,6 +429,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   #serveWaiting(): void {
     for (let call = this.#extras?.waiting; call !== undefined; call = this.#extras?.waiting) {
+      this.#endWithAncestors();
       if (this.pending > 0 || this.#finished) return;
       this.#more.waiting = removeCall(call, call);
       clearTimeout(call.waiter?.timer);
@@ -431,7 +457,9 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const { dfa, checks } = this.host;
     const acting = this.#at.phase === 'ACTING';
     const joins = !call.nested && this.pending > 0;
-    if (dfa && this.#stepFrom(acting && joins) === undefined) return this.#refuseByBudgetOrTable(call, joins);
+    // Without the stage its own budget and table hold nothing back, but that of an ancestor which has it does (SPEC §10.2).
+    if (dfa ? this.#stepFrom(acting && joins) === undefined : this.#exhaustedAncestor() !== undefined)
+      return this.#refuseByBudgetOrTable(call, joins);
     const before = checks === undefined ? undefined : this.state;
     this.#reserve(call, acting && !joins);
     return checks === undefined || before === undefined
@@ -456,7 +484,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   #refuseByBudgetOrTable(call: SupervisedCall, joins: boolean): Refusal {
     const { rules } = this.#terms;
-    const own = refuseAction(rules.table, rules, this, joins);
+    const own = this.host.dfa ? refuseAction(rules.table, rules, this, joins) : undefined;
     const ancestor = own === 'step-budget' ? undefined : this.#exhaustedAncestor();
     const code = ancestor === undefined ? own : 'step-budget';
     // The table has refused, and a row whose refusals have no reason does not compile.
@@ -503,6 +531,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   }
 
   #checked(call: SupervisedCall, answer: unknown): void {
+    this.#endWithAncestors();
     // The run may have ended meanwhile, and the call been refused for it.
     if (call.status !== 'reserved') return;
     const result = readAnswer(answer);
@@ -568,7 +597,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     this.#recordCall(call);
     if (follows) actor?.follow('call.start', this.#standing);
     else actor?.tell();
-    const told = !events.observed || this.#finished || tellOfStart(call, step.path);
+    const told = !events.observed || (!this.#finished && tellOfStart(call, step.path));
     call.args = undefined;
     // A listener may have ended the run just now.
     return this.#finished ? this.#takeBack(call, told) : call;
@@ -715,14 +744,14 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     extras.reason = aborted === undefined ? null : reasonText(aborted.reason);
     extras.abortedWith = aborted;
     extras.loopPhase = from;
-    extras.release?.();
-    extras.release = undefined;
+    // A run that its budget has ended may have an agent that still does not answer: the deadline bounds that too (SPEC §6.3).
+    if (extras.onAbort === undefined) this.#release();
     const children = extras.children ?? [];
     extras.children = undefined;
     this.#leaveParent();
     this.#at = this.#terms.table.row(phase);
-    this.#endActor(event);
     for (const child of children) child.abort(aborted === undefined ? PARENT_ENDED : aborted.reason);
+    this.#endActor(event);
     this.#refuseAllWhoWait();
     if (aborted !== undefined) extras.controller?.abort(aborted.reason);
     const { events } = this.host;
@@ -750,6 +779,14 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   #leaveParent(): void {
     const { parent } = this;
     if (parent !== null) parent.#extras?.children?.delete(this);
+  }
+
+  /** While a run ends its children one by one, whoever hears of the first may use the next: that has ended too (SPEC §10.4). */
+  #endWithAncestors(): void {
+    for (let run = this.parent; run !== null && !this.#finished; run = run.parent) {
+      if (run.#finished)
+        this.abort(run.#extras?.abortedWith === undefined ? PARENT_ENDED : run.#extras.abortedWith.reason);
+    }
   }
 
   #refuseAllWhoWait(): void {

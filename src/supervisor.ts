@@ -140,7 +140,7 @@ class PhaseSupervisor implements Supervisor {
 
   #replace(table: Table): boolean {
     if (table === this.#rules.table) return false;
-    this.#rules = { ...this.#rules, table };
+    this.#rules = Object.freeze({ ...this.#rules, table });
     this.#machine = undefined;
     this.#hash = undefined;
     return true;

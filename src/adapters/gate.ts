@@ -142,6 +142,16 @@ export class Gate {
     return this.#watch(invocation, result) as T;
   }
 
+  // What was returned may be such that nobody can read it, as a response that was read already.
+  #watch(invocation: Invocation, result: unknown): unknown {
+    try {
+      return this.#watched(invocation, result);
+    } catch (error) {
+      invocation.finish();
+      throw error;
+    }
+  }
+
   /** Begins a run, for a framework that tells in callbacks when an invocation is over. */
   begin(options: RunOptions = {}): Invocation {
     const given = Object.entries(options).filter(([, value]) => value !== undefined);
@@ -153,7 +163,7 @@ export class Gate {
     return invocation;
   }
 
-  #watch(invocation: Invocation, result: unknown): unknown {
+  #watched(invocation: Invocation, result: unknown): unknown {
     if (isReadable(result)) return readableOf(invocation, result);
     if (isObject(result) && this.#framework.hasStreams?.(result)) return resultOf(invocation, result);
     if (isAsyncIterable(result)) return iteratorOf(invocation, result);

@@ -23,8 +23,17 @@ export class Relay<T> implements AsyncIterableIterator<T> {
    */
   async drain(source: AsyncIterable<T>, signal: AbortSignal): Promise<T | undefined> {
     const iterator = source[Symbol.asyncIterator]();
-    if (signal.aborted) this.#leave();
-    else signal.addEventListener('abort', () => this.#leave(), { once: true });
+    const onAbort = () => this.#leave();
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort);
+    try {
+      return await this.#drain(iterator);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async #drain(iterator: AsyncIterator<T>): Promise<T | undefined> {
     let last: T | undefined;
     for (;;) {
       const step = await this.#nextStep();

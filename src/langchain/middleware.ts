@@ -84,7 +84,8 @@ function turnOf(state: unknown): unknown {
   const { messages } = (state ?? {}) as { readonly messages?: unknown };
   if (!Array.isArray(messages)) return undefined;
   const asking = messages.findLast((message) => message?.type === 'ai');
-  return asking?.id ?? messages;
+  // An id may be of the framework's or the model's making, and the same again: so where it stands counts too.
+  return asking?.id === undefined ? messages : `${asking.id}/${messages.length}`;
 }
 
 function isError(result: unknown): boolean {

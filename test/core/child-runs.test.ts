@@ -392,3 +392,35 @@ describe('SPEC §10.4: the end of a run ends its children first', () => {
     for (const answer of seen) expect(answer).toBeTypeOf('boolean');
   });
 });
+
+describe('SPEC §10.4: while a run ends its children one by one', () => {
+  test('no body of the others starts any more, whoever hears of the first and uses them', async () => {
+    const enforcement = enforce();
+    const { call, root } = await twoRuns(enforcement);
+    const [first, second] = [1, 2].map(() => enforcement.beginRun({ parent: call })) as [Run, Run];
+    let started = 0;
+    const outcomes: Promise<unknown>[] = [];
+    enforcement.on((event) => {
+      if (event.type !== 'run.ended' || event.run !== first.id) return;
+      outcomes.push(refusalOf(second.callTool('search', {}, () => ++started)));
+    });
+    root.abort('enough');
+    expect(await Promise.all(outcomes)).toMatchObject([{ code: 'run-completed' }]);
+    expect(started).toBe(0);
+    expect(second.state).toMatchObject({ finished: true, reason: 'enough' });
+  });
+
+  test('and a run without the dfa stage stays within the budget of an ancestor that has it (§10.2)', async () => {
+    const parent = enforce(2).beginRun();
+    const call = await parent.beforeCall('delegate');
+    const child = createEnforcement({ enabledChecks: [], parallel: 'concurrent' }).beginRun({ parent: call });
+    const [first, second] = [1, 2].map(() => child.admit('search', {}, { parent: null }));
+    expect(first).not.toBeInstanceOf(Refusal);
+    expect(second).toMatchObject({ code: 'step-budget', message: expect.stringContaining('(parent run)') });
+  });
+});
+
+async function twoRuns(enforcement: Enforcement) {
+  const root = enforcement.beginRun();
+  return { root, call: await root.beforeCall('delegate') };
+}

@@ -582,3 +582,20 @@ function revoked(): object {
   revoke();
   return proxy;
 }
+
+describe('SPEC §6.3: a deadline bounds an agent whose run its budget has ended, too', () => {
+  test('the caller gets the error at the deadline, though the agent never answers', async () => {
+    vi.useRealTimers();
+    const supervisor = createSupervisor({ maxSteps: 0, onBudgetExhausted: 'terminate' });
+    const enforcement = createEnforcement({ supervisor });
+    const hanging = enforcement.withRun(
+      async (run) => {
+        await run.callTool('search', {}, () => 1).catch(() => undefined);
+        expect(run.state.phase).toBe('EXHAUSTED');
+        await new Promise(() => undefined);
+      },
+      { timeoutMs: 20 },
+    );
+    await expect(hanging).rejects.toMatchObject({ code: 'run-timeout' });
+  });
+});

@@ -46,7 +46,7 @@ describe('SPEC §9: whatever listeners do from inside the events', () => {
   test('no rule is broken, and no caller is left waiting', async () => {
     await fc.assert(
       fc.asyncProperty(story, async (story) => {
-        const { calls, reactions, check, policy, ...rules } = story;
+        const { calls, reactions, check, policy, parallel, ...rules } = story;
         const answer = (n: number) =>
           check === 'refuse some' && n % 2 === 1 ? { allowed: false } : { allowed: true };
         let asked = 0;
@@ -59,7 +59,7 @@ describe('SPEC §9: whatever listeners do from inside the events', () => {
         const supervisor = createSupervisor({ ...rules, onBudgetExhausted: policy, onRejected: policy });
         const enforcement = createEnforcement({
           supervisor,
-          parallel: rules.parallel,
+          parallel,
           ...(check === 'none' ? {} : { monitor }),
         });
         const run = enforcement.beginRun();
