@@ -15,7 +15,8 @@ export interface Nesting {
 }
 
 const MAX_DEPTH = 5;
-const OUTERMOST: Nesting = { parentCall: null, depth: 0, maxDepth: MAX_DEPTH, payer: null };
+/** Where most runs lie: in none. */
+export const OUTERMOST: Nesting = { parentCall: null, depth: 0, maxDepth: MAX_DEPTH, payer: null };
 
 /**
  * Where a run that begins now lies: inside of the call that it is given, or that the present code is inside of.

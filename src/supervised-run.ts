@@ -28,7 +28,7 @@ import type { PhaseEvent } from './machine.ts';
 import type { ValidationResult } from './monitor.ts';
 import { failedMonitor, readAnswer } from './monitor-answer.ts';
 import type { PhaseRow, Step } from './move-table.ts';
-import { type Nesting, nestingOf } from './nesting.ts';
+import { type Nesting, nestingOf, OUTERMOST } from './nesting.ts';
 import type { Phase } from './phases.ts';
 import { Refusal } from './refusal.ts';
 import type { Run, RunOptions } from './run.ts';
@@ -260,7 +260,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const parent = this.#parentOf(options?.parent);
     this.#callsAsked += 1;
     const call = new SupervisedCall(this, tool, args, callId ?? this.#callsAsked, parent);
-    this.#endWithAncestors();
+    if (this.#nesting !== OUTERMOST) this.#endWithAncestors();
     if (this.#finished) return this.#refuseEnded(call);
     // A call whose maker has ended is made from no body any more: it takes its turn like any other.
     call.nested = parent?.status === 'in-flight';
