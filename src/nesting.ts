@@ -1,7 +1,6 @@
 import { ownCall, type SupervisedCall } from './call.ts';
 import { innermostCall } from './context.ts';
-import { isCount } from './decide.ts';
-import { invalidArgument, ToolExecutionBlocked } from './errors.ts';
+import { ToolExecutionBlocked } from './errors.ts';
 import type { RunOptions } from './run.ts';
 import type { SupervisedRun } from './supervised-run.ts';
 
@@ -15,20 +14,15 @@ export interface Nesting {
 }
 
 const MAX_DEPTH = 5;
-/** Where most runs lie: in none. */
-export const OUTERMOST: Nesting = { parentCall: null, depth: 0, maxDepth: MAX_DEPTH, payer: null };
+const OUTERMOST: Nesting = { parentCall: null, depth: 0, maxDepth: MAX_DEPTH, payer: null };
 
 /**
  * Where a run that begins now lies: inside of the call that it is given, or that the present code is inside of.
  *
  * @throws {ToolExecutionBlocked} `depth-exceeded` (SPEC §10.3).
- * @throws {PhasegateError} `invalid-argument`.
+ * @throws {PhasegateError} `invalid-argument` when that call is none.
  */
 export function nestingOf({ parent, budget = 'shared', maxDepth }: RunOptions): Nesting {
-  if (budget !== 'shared' && budget !== 'own') throw invalidArgument('budget', "'shared' or 'own'", budget);
-  if (maxDepth !== undefined && !isCount(maxDepth)) {
-    throw invalidArgument('maxDepth', 'a whole number of 0 or more, or Infinity', maxDepth);
-  }
   const parentCall = parent === undefined ? innermostCall() : ownCall('parent', parent);
   if (parentCall === null) {
     return maxDepth === undefined ? OUTERMOST : { ...OUTERMOST, maxDepth };

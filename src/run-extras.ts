@@ -7,8 +7,8 @@ import type { SupervisedRun } from './supervised-run.ts';
 export class RunExtras {
   reason: string | null = null;
   abortedWith: { readonly reason: unknown } | undefined;
-  /** The phase whose loops are counted still, where the run has ended in another. */
-  loopPhase: Phase | undefined;
+  /** The phase that it ended in: its loops are counted still. */
+  endedFrom: Phase | undefined;
   waiting: SupervisedCall | undefined;
   children: Set<SupervisedRun> | undefined;
   controller: AbortController | undefined;

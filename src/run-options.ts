@@ -1,3 +1,4 @@
+import { isCount } from './decide.ts';
 import { invalidArgument } from './errors.ts';
 import { checkOptions } from './options.ts';
 import type { RunOptions } from './run.ts';
@@ -14,16 +15,22 @@ const OPTIONS = [
 ] as const satisfies readonly (keyof RunOptions)[];
 
 /**
- * Checks how a run is to be begun, but for where it lies: see `nesting.ts`.
+ * Checks how a run is to be begun, but for the call that it is begun in: see `nesting.ts`.
  *
  * @throws {PhasegateError} `invalid-argument`.
  */
 export function checkRunOptions(options: RunOptions): void {
   checkOptions('a run', options, OPTIONS);
-  const { id, timeoutMs, signal } = options;
+  const { id, timeoutMs, signal, budget, maxDepth } = options;
   if (id !== undefined && typeof id !== 'string') throw invalidArgument('id', 'a string', id);
   if (signal !== undefined && !isSignal(signal)) throw invalidArgument('signal', 'an AbortSignal', signal);
   if (timeoutMs !== undefined) checkTimeout('timeoutMs', timeoutMs);
+  if (budget !== undefined && budget !== 'shared' && budget !== 'own') {
+    throw invalidArgument('budget', "'shared' or 'own'", budget);
+  }
+  if (maxDepth !== undefined && !isCount(maxDepth)) {
+    throw invalidArgument('maxDepth', 'a whole number of 0 or more, or Infinity', maxDepth);
+  }
 }
 
 /**

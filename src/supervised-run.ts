@@ -28,7 +28,7 @@ import type { PhaseEvent } from './machine.ts';
 import type { ValidationResult } from './monitor.ts';
 import { failedMonitor, readAnswer } from './monitor-answer.ts';
 import type { PhaseRow, Step } from './move-table.ts';
-import { type Nesting, nestingOf, OUTERMOST } from './nesting.ts';
+import { type Nesting, nestingOf } from './nesting.ts';
 import type { Phase } from './phases.ts';
 import { Refusal } from './refusal.ts';
 import type { Run, RunOptions } from './run.ts';
@@ -123,7 +123,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     return {
       phase,
       stepCount,
-      loopCount: loopCount === 0 ? {} : { [this.#extras?.loopPhase ?? phase]: loopCount },
+      loopCount: loopCount === 0 ? {} : { [this.#extras?.endedFrom ?? phase]: loopCount },
       inFlight: this.#inFlight,
       finished: this.#finished,
       reason: this.#extras?.reason ?? null,
@@ -157,7 +157,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   }
 
   propose(target: Phase): Decision {
-    this.#endWithAncestors();
     const { host } = this;
     const from = this.phase;
     const answer = this.#answerProposal(target);
@@ -260,7 +259,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const parent = this.#parentOf(options?.parent);
     this.#callsAsked += 1;
     const call = new SupervisedCall(this, tool, args, callId ?? this.#callsAsked, parent);
-    if (this.#nesting !== OUTERMOST) this.#endWithAncestors();
     if (this.#finished) return this.#refuseEnded(call);
     // A call whose maker has ended is made from no body any more: it takes its turn like any other.
     call.nested = parent?.status === 'in-flight';
@@ -283,7 +281,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const answer = this.admit(tool, args, options);
     const call = answer instanceof Promise ? await answer : answer;
     if (call instanceof Refusal) throw call.toError();
-    this.#endWithAncestors();
     // Between its admission and this line the run may have ended, and then no body starts (SPEC §9).
     if (this.#finished) throw this.#takeBack(call, true).toError();
     try {
@@ -429,7 +426,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   #serveWaiting(): void {
     for (let call = this.#extras?.waiting; call !== undefined; call = this.#extras?.waiting) {
-      this.#endWithAncestors();
       if (this.pending > 0 || this.#finished) return;
       this.#more.waiting = removeCall(call, call);
       clearTimeout(call.waiter?.timer);
@@ -531,7 +527,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   }
 
   #checked(call: SupervisedCall, answer: unknown): void {
-    this.#endWithAncestors();
     // The run may have ended meanwhile, and the call been refused for it.
     if (call.status !== 'reserved') return;
     const result = readAnswer(answer);
@@ -738,28 +733,42 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   #end(event: PhaseEvent['type'], phase: Phase, aborted: { readonly reason: unknown } | undefined): void {
     if (this.#finished) return;
-    this.#finished = true;
-    const from = this.phase;
+    this.#close(phase, aborted);
+    this.#tellOfEnd(event);
+  }
+
+  /** Ends the run and its children before anyone hears of it: whoever does may use any of them (SPEC §10.4). */
+  #close(phase: Phase, aborted: { readonly reason: unknown } | undefined): void {
     const extras = this.#more;
+    this.#finished = true;
     extras.reason = aborted === undefined ? null : reasonText(aborted.reason);
     extras.abortedWith = aborted;
-    extras.loopPhase = from;
+    extras.endedFrom = this.phase;
+    this.#at = this.#terms.table.row(phase);
     // A run that its budget has ended may have an agent that still does not answer: the deadline bounds that too (SPEC §6.3).
     if (extras.onAbort === undefined) this.#release();
-    const children = extras.children ?? [];
+    const reason = aborted === undefined ? PARENT_ENDED : aborted.reason;
+    for (const child of extras.children ?? []) child.#close('ANSWERING', { reason });
+  }
+
+  #tellOfEnd(event: PhaseEvent['type']): void {
+    const extras = this.#more;
+    const { children = [], abortedWith: aborted, endedFrom: from, reason } = extras;
     extras.children = undefined;
     this.#leaveParent();
-    this.#at = this.#terms.table.row(phase);
-    for (const child of children) child.abort(aborted === undefined ? PARENT_ENDED : aborted.reason);
+    for (const child of children) {
+      child.#tellOfEnd('run.abort');
+      child.#giveUp(child.#more.abortedWith?.reason);
+    }
     this.#endActor(event);
     this.#refuseAllWhoWait();
     if (aborted !== undefined) extras.controller?.abort(aborted.reason);
     const { events } = this.host;
     if (events.observed) {
       const time = Date.now();
-      if (from !== phase) tellOfPhase(this, time, from, phase);
-      const { stepCount } = this;
-      events.emit({ type: 'run.ended', time, run: this.id, phase, reason: extras.reason, stepCount });
+      const { phase, stepCount } = this;
+      if (from !== undefined && from !== phase) tellOfPhase(this, time, from, phase);
+      events.emit({ type: 'run.ended', time, run: this.id, phase, reason, stepCount });
     }
   }
 
@@ -779,14 +788,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   #leaveParent(): void {
     const { parent } = this;
     if (parent !== null) parent.#extras?.children?.delete(this);
-  }
-
-  /** While a run ends its children one by one, whoever hears of the first may use the next: that has ended too (SPEC §10.4). */
-  #endWithAncestors(): void {
-    for (let run = this.parent; run !== null && !this.#finished; run = run.parent) {
-      if (run.#finished)
-        this.abort(run.#extras?.abortedWith === undefined ? PARENT_ENDED : run.#extras.abortedWith.reason);
-    }
   }
 
   #refuseAllWhoWait(): void {

@@ -34,8 +34,10 @@ export interface ToolRequest {
 /** How an adapter shows a refusal to the model: what it returns is the result of the call, and it may throw as well. */
 export type ShowRefusal<T> = (text: string, blocked: ToolExecutionBlocked) => T;
 
-/** How a framework streams. Streams and async iterables as such are known. */
+/** What is a framework's own: options, and how it streams. Streams and async iterables as such are known. */
 export interface Framework {
+  /** The names of the options that only its adapter has. */
+  readonly options?: readonly string[];
   /** Whether what an agent returned is a result with streams in it; see `resultOf` for what is made of it. */
   hasStreams?(result: object): boolean;
   /**
@@ -64,7 +66,7 @@ export class Gate {
   /** @param given An enforcement, or what to make one of. */
   constructor(given: Supervising, options: GateOptions, framework: Framework) {
     this.enforcement = enforcementOf(given);
-    this.#settings = readSettings(options);
+    this.#settings = readSettings(options, framework.options);
     this.#framework = framework;
   }
 

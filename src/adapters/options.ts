@@ -2,8 +2,9 @@ import type { Config } from '../config.ts';
 import { isCount } from '../decide.ts';
 import { createEnforcement, type Enforcement } from '../enforcement.ts';
 import { invalidArgument } from '../errors.ts';
+import { checkOptions } from '../options.ts';
 import type { RunOptions } from '../run.ts';
-import { checkTimeout } from '../run-options.ts';
+import { checkRunOptions, checkTimeout } from '../run-options.ts';
 import type { Supervisor } from '../supervisor.ts';
 
 /** How the runs of an agent are begun. */
@@ -40,14 +41,23 @@ export interface Settings {
   readonly run: AgentOptions;
 }
 
+const OPTIONS = [
+  'onBlocked',
+  'maxBlocked',
+  'unreadMs',
+  'timeoutMs',
+  'budget',
+  'maxDepth',
+] as const satisfies readonly (keyof GateOptions)[];
+
 /**
  * Checks the options of an adapter.
  *
+ * @param further The names of those that only this adapter has.
  * @throws {PhasegateError} `invalid-argument`.
  */
-export function readSettings(options: GateOptions): Settings {
-  if (typeof options !== 'object' || options === null)
-    throw invalidArgument('The options', 'an object', options);
+export function readSettings(options: GateOptions, further: readonly string[] = []): Settings {
+  checkOptions('supervise', options, [...OPTIONS, ...further]);
   const { onBlocked = 'message', maxBlocked = 3, unreadMs = 300_000 } = options;
   if (onBlocked !== 'message' && onBlocked !== 'abort') {
     throw invalidArgument('onBlocked', "'message' or 'abort'", onBlocked);
@@ -58,14 +68,9 @@ export function readSettings(options: GateOptions): Settings {
   checkTimeout('unreadMs', unreadMs);
   // Of the runs too, so that a slip is told where it was made.
   const { timeoutMs, budget, maxDepth } = options;
-  if (timeoutMs !== undefined) checkTimeout('timeoutMs', timeoutMs);
-  if (budget !== undefined && budget !== 'shared' && budget !== 'own') {
-    throw invalidArgument('budget', "'shared' or 'own'", budget);
-  }
-  if (maxDepth !== undefined && !isCount(maxDepth)) {
-    throw invalidArgument('maxDepth', 'a whole number of 0 or more, or Infinity', maxDepth);
-  }
-  return { onBlocked, maxBlocked, unreadMs, run: { timeoutMs, budget, maxDepth } };
+  const run = { timeoutMs, budget, maxDepth };
+  checkRunOptions(run);
+  return { onBlocked, maxBlocked, unreadMs, run };
 }
 
 /** What an adapter supervises with. */

@@ -36,7 +36,7 @@ function createProgram(io: Io, onEnd: (code: number) => void): Command {
     .description('Replays recorded runs of AI agents through a configuration, and helps to choose one.')
     .version(packageJson.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [command]', 'print the help of a command')
+    .helpCommand(false)
     .showHelpAfterError('(--help says how it is used)')
     .exitOverride()
     .configureOutput({
@@ -50,7 +50,21 @@ function createProgram(io: Io, onEnd: (code: number) => void): Command {
   addDiagram(program, io, onEnd);
   addCheck(program, io, onEnd);
   addPaths(program, io, onEnd);
+  addHelp(program);
   return program.addHelpText('after', EXIT_CODES);
+}
+
+// Commander's own answers an unknown name with the help of the program, and says nothing of the name.
+function addHelp(program: Command): void {
+  program
+    .command('help')
+    .description('print the help of a command')
+    .argument('[command]', 'the command; without it the program')
+    .action((name: string | undefined) => {
+      const command = name === undefined ? program : program.commands.find((one) => one.name() === name);
+      if (command === undefined) program.error(`error: unknown command '${name}'`);
+      command.help();
+    });
 }
 
 const EXIT_CODES = `

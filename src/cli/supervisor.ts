@@ -15,11 +15,29 @@ export interface SupervisorFlags {
   readonly remove?: readonly Transition[];
 }
 
-/** Adds the argument and the options that say which supervisor a command is about. */
-export function addSupervisorOptions(command: Command): Command {
+/** Adds the argument that names a configuration, and the option that replay and tune have for it. */
+export function addConfigArgument(command: Command): Command {
   return command
     .argument('[config]', 'the configuration (YAML or JSON); without it the defaults')
-    .option('-c, --config <file>', 'the same, as replay and tune take it')
+    .option('-c, --config <file>', 'the same, as replay and tune take it');
+}
+
+/**
+ * The configuration that was named in one of the two ways.
+ *
+ * @throws {PhasegateError} `invalid-argument` when it was named in both.
+ */
+export function configNamed(argument: string | undefined, option: string | undefined): string | undefined {
+  if (argument === undefined || option === undefined) return argument ?? option;
+  throw new PhasegateError(
+    'invalid-argument',
+    `A configuration is given twice, as ${argument} and as --config ${option}: give it once`,
+  );
+}
+
+/** Adds the argument and the options that say which supervisor a command is about. */
+export function addSupervisorOptions(command: Command): Command {
+  return addConfigArgument(command)
     .option('--max-steps <n>', 'the step budget, instead of the one in the configuration', parseBudget)
     .option('--max-loops <n>', 'the loop budget, likewise', parseBudget)
     .option('--add <from:to>', 'try with one transition more; may be repeated', collectTransitions)
@@ -32,13 +50,7 @@ export async function supervisorFrom(
   flags: SupervisorFlags,
 ): Promise<{ readonly supervisor: Supervisor; readonly parallel: 'serialize' | 'concurrent' }> {
   const { maxSteps, maxLoops } = flags;
-  if (file !== undefined && flags.config !== undefined) {
-    throw new PhasegateError(
-      'invalid-argument',
-      `A configuration is given twice, as ${file} and as --config ${flags.config}: give it once`,
-    );
-  }
-  const config = await configFrom({ config: file ?? flags.config, maxSteps, maxLoops });
+  const config = await configFrom({ config: configNamed(file, flags.config), maxSteps, maxLoops });
   const supervisor = createSupervisor(supervisorOptions(config));
   for (const [from, to] of flags.remove ?? []) {
     if (supervisor.removeTransition(from, to)) continue;

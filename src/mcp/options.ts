@@ -41,6 +41,13 @@ export interface GateOptions extends CommonOptions {
   readonly maxRuns?: number | undefined;
 }
 
+/** The names of the options that adapters of agents do not have. */
+export const SESSION_OPTIONS = [
+  'runFrom',
+  'idleMs',
+  'maxRuns',
+] as const satisfies readonly (keyof GateOptions)[];
+
 /** What the sessions of a gate are held to, checked. */
 export interface SessionSettings {
   readonly runFrom: 'meta' | 'session' | ((request: SessionRequest) => string | undefined);

@@ -2,7 +2,7 @@ import { Gate as Core, type Supervising } from '../adapters/index.ts';
 import type { Enforcement } from '../enforcement.ts';
 import type { Run, RunOptions } from '../run.ts';
 import { type Client, type ClientOptions, superviseClient } from './client.ts';
-import { type GateOptions, readSessionSettings } from './options.ts';
+import { type GateOptions, readSessionSettings, SESSION_OPTIONS } from './options.ts';
 import { type Server, ServerWrapper } from './server.ts';
 
 /** Stands around the servers and the clients of an application. */
@@ -51,7 +51,7 @@ export interface Gate {
  * @throws {PhasegateError} `invalid-argument`.
  */
 export function supervise(supervising: Supervising, options: GateOptions = {}): Gate {
-  const core = new Core(supervising, options, {});
+  const core = new Core(supervising, options, { options: SESSION_OPTIONS });
   const servers = new ServerWrapper(core, readSessionSettings(options));
   return {
     enforcement: core.enforcement,

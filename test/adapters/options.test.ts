@@ -30,6 +30,7 @@ describe('supervise', () => {
 
   it.each([
     [null, 'The options'],
+    [{ maxblocked: 1 }, 'There is no option "maxblocked" of supervise; there are: onBlocked, maxBlocked,'],
     [{ onBlocked: 'throw' }, "onBlocked must be 'message' or 'abort', got \"throw\""],
     [{ maxBlocked: -1 }, 'maxBlocked'],
     [{ maxBlocked: 1.5 }, 'maxBlocked'],

@@ -28,6 +28,12 @@ describe('phasegate', () => {
   it.each([
     [[], 'Usage: phasegate'],
     [['frobnicate'], "unknown command 'frobnicate'"],
+    [['help', 'frobnicate'], "unknown command 'frobnicate'"],
+    [['help', 'check', 'x'], 'too many arguments'],
+    [
+      ['diagram', 'a.yaml', '-c', 'b.yaml'],
+      'A configuration is given twice, as a.yaml and as --config b.yaml',
+    ],
     [['repaly', 'x'], 'Did you mean replay?'],
     [['replay'], "missing required argument 'files'"],
     [['replay', '--frob', 'x'], "unknown option '--frob'"],

@@ -1,8 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { Io } from '../io.ts';
+import { addConfigArgument } from '../supervisor.ts';
 
 /** What `phasegate diagram` is told on the command line. */
 export interface DiagramFlags {
+  readonly config?: string;
   readonly format?: 'mermaid' | 'svg' | 'json' | 'xstate';
   readonly theme: 'auto' | 'light' | 'dark';
   readonly out?: string;
@@ -10,14 +12,14 @@ export interface DiagramFlags {
 
 /** Adds `phasegate diagram`. What it does is loaded when it is run. */
 export function addDiagram(program: Command, io: Io, onEnd: (code: number) => void): void {
-  program
+  const command = program
     .command('diagram')
     .summary('draw the phases and transitions of a configuration')
     .description(
       'Draws the phases and transitions of a configuration, or the default ones: as a Mermaid state diagram, as SVG, as a\n' +
         'directed graph in JSON, or as the JSON config of the XState machine, which createMachine takes.',
-    )
-    .argument('[config]', 'the configuration (YAML or JSON)')
+    );
+  addConfigArgument(command)
     .addOption(
       new Option(
         '-f, --format <name>',

@@ -6,6 +6,7 @@ import { createSupervisor, type Supervisor } from '../../supervisor.ts';
 import type { DiagramFlags } from '../commands/diagram.ts';
 import { EXIT } from '../exit.ts';
 import { type Io, writeLine } from '../io.ts';
+import { configNamed } from '../supervisor.ts';
 
 /**
  * `phasegate diagram`.
@@ -14,10 +15,10 @@ import { type Io, writeLine } from '../io.ts';
  */
 export async function runDiagram(
   file: string | undefined,
-  { format, theme, out }: DiagramFlags,
+  { config, format, theme, out }: DiagramFlags,
   io: Io,
 ): Promise<number> {
-  const supervisor = await supervisorOf(file);
+  const supervisor = await supervisorOf(configNamed(file, config));
   const text = await DRAWN_AS[format ?? formatOf(out)](supervisor, theme);
   if (out === undefined) await writeLine(io.stdout, text.trimEnd());
   else await write(out, text);
