@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Gate, type GateOptions, supervise } from '../../src/ai-sdk/index.ts';
 import {
@@ -141,6 +142,20 @@ describe('bodies that give pieces', () => {
       expect(await read()).toEqual(['only']);
     });
     expect(events.filter(({ type }) => type === 'call.ended')).toMatchObject([{ ok: true }, { ok: true }]);
+  });
+
+  it('leave nothing on the signal of a run that goes on', async () => {
+    const gate = gateOf();
+    async function* pieces() {
+      yield 'one';
+    }
+    const { search } = gate.tools({ search: { execute: pieces } });
+    await gate.run(async (run) => {
+      const before = getEventListeners(run.signal, 'abort').length;
+      for (let i = 0; i < 20; i++) for await (const piece of search.execute()) expect(piece).toBe('one');
+      await flush();
+      expect(getEventListeners(run.signal, 'abort')).toHaveLength(before);
+    });
   });
 
   it('that have to wait their turn give the last piece, unless they are known', async () => {

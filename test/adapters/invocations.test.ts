@@ -35,6 +35,32 @@ describe('an invocation', () => {
     expect(ended()).toMatchObject([{ phase: 'ANSWERING', reason: null }]);
   });
 
+  it.each([
+    [
+      'a response that was read already',
+      async () => {
+        const response = new Response('text');
+        await response.text();
+        return response;
+      },
+    ],
+    [
+      'an iterable that cannot be begun',
+      () => ({
+        [Symbol.asyncIterator]() {
+          throw new TypeError('it was begun before');
+        },
+      }),
+    ],
+  ])('that returns %s is a run that ends with the error', async (_, agent) => {
+    const gate = gateOf();
+    expect(await outcomeOf(Promise.resolve().then(() => gate.invoke<unknown>(agent)))).toMatchObject({
+      status: 'rejected',
+      error: expect.any(TypeError),
+    });
+    expect(ended()).toHaveLength(1);
+  });
+
   it('that promises is a run that ends when the promise is kept, or broken', async () => {
     const gate = gateOf();
     const kept = handle<string>();

@@ -255,8 +255,11 @@ describe('middleware', () => {
       await ask(turnBy('m1'));
       await ask(turnBy('m1'));
     });
+    // A model of which each message has the same id is in another turn with each message more.
+    const longer = { messages: [...turnBy('m1').messages, { type: 'ai', id: 'm1' }] };
     for (const [first, second] of [
       [turnBy('m1'), turnBy('m2')],
+      [turnBy('m1'), longer],
       [turnBy(), turnBy()],
       [{}, {}],
     ] as const) {

@@ -186,4 +186,31 @@ describe('Whoever observes the actor', () => {
     expect(started).toBe(0);
     expect(run.actor.getSnapshot().value).toBe('ANSWERING');
   });
+
+  test('may end the run while a call is admitted: listeners hear of a refusal, and of nothing that never began', () => {
+    const enforcement = createEnforcement();
+    const run = enforcement.beginRun();
+    const told: string[] = [];
+    enforcement.on(({ type }) => told.push(type));
+    run.actor.subscribe(({ value }) => {
+      if (value === 'ACTING') run.abort('seen enough');
+    });
+    expect(run.admit('search')).toMatchObject({ code: 'run-completed' });
+    expect(told).toEqual(['phase.entered', 'run.ended', 'call.refused']);
+  });
+
+  test('may use a child run when told of its step: that is no disagreement', async () => {
+    const enforcement = createEnforcement();
+    const parent = enforcement.beginRun();
+    const child = enforcement.beginRun({ parent: await parent.beforeCall('delegate') });
+    const answers: unknown[] = [];
+    parent.actor.subscribe(({ context }) => {
+      if (context.stepCount === 1 && answers.length === 0) answers.push(child.propose('PLANNING'));
+    });
+    void child.actor;
+    await child.callTool('search', {}, () => 1);
+    expect(answers).toMatchObject([{ allowed: true }]);
+    expect(standing(child.actor)).toEqual(['PLANNING', 1, 0, 0]);
+    expect(await child.callTool('search', {}, () => 2)).toBe(2);
+  });
 });
