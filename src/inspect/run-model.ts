@@ -237,8 +237,11 @@ export class RunTrack {
   }
 
   #refuse(event: Fields, moment: Moment): Partial<RunFrame> {
-    const { phase, refused } = this.now;
-    const { call, counted } = this.#decided(event);
+    const { phase, refused, inFlight } = this.now;
+    // An observer that calls depend on hears of a start, and then of the refusal, where another one has failed.
+    const taken = numberOf(event.seq) === null ? null : this.#named(event, ({ started }) => started !== null);
+    const { call, counted } =
+      taken === null ? this.#decided(event) : { call: taken, counted: { inFlight: inFlight - 1 } };
     this.#close(call, event);
     call.refused = moment;
     call.refusal = {
@@ -247,7 +250,7 @@ export class RunTrack {
       stage: textOf(event.stage),
     };
     this.lastRefused = call;
-    return { ...counted, ...countersOf(event), phase: phase ?? textOf(event.phase), refused: refused + 1 };
+    return { ...counted, ...countersOf(event), phase: textOf(event.phase) ?? phase, refused: refused + 1 };
   }
 
   // A call that was decided: it may have waited for that.

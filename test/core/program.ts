@@ -10,6 +10,7 @@ import {
   DEFAULT_TRANSITIONS,
   type Enforcement,
   isTerminal,
+  type Observer,
   type Phase,
   type PhasegateEvent,
   type Run,
@@ -143,11 +144,19 @@ interface Told {
   looks: number;
 }
 
+/** Somebody who hears of all that happens, and is asked after each step whether a run is as he was told. */
+export interface Spectator {
+  readonly observer: Observer;
+  /** @returns What is wrong. */
+  look(run: Run): string | undefined;
+}
+
 /** Runs a program, and collects whatever breaks a rule. */
 export class World {
   readonly faults: string[] = [];
   readonly #s: Scheduler;
   readonly #program: Program;
+  readonly #spectators: readonly Spectator[];
   readonly #enforcement: Enforcement;
   readonly #told = new Map<string, Told>();
   readonly #ops = new Map<string, Op & { do: 'call' }>();
@@ -157,9 +166,10 @@ export class World {
   readonly #endedWell = new Map<Told, number>();
   #ids = 0;
 
-  constructor(s: Scheduler, program: Program) {
+  constructor(s: Scheduler, program: Program, spectators: readonly Spectator[] = []) {
     this.#s = s;
     this.#program = program;
+    this.#spectators = spectators;
     const { checked, parallel, agents: _, actorAfter: __, refuses, ...rules } = program;
     const check = (call: { callId?: string; runId?: string }) =>
       this.#check(call.runId ?? '', call.callId ?? '');
@@ -174,6 +184,7 @@ export class World {
       ...(checked ? { monitor } : {}),
     });
     this.#enforcement.on((event) => this.#hear(event));
+    for (const { observer } of spectators) this.#enforcement.on(observer);
     if (refuses !== null) {
       this.#enforcement.on({
         required: true,
@@ -409,6 +420,10 @@ export class World {
       const state = told.run?.state;
       if (state === undefined) continue;
       this.#lookAtActor(told, state);
+      for (const spectator of this.#spectators) {
+        const fault = told.run && spectator.look(told.run);
+        if (fault !== undefined) this.#fault(fault);
+      }
       const { phase, stepCount, inFlight, finished } = state;
       const got = JSON.stringify({ phase, stepCount, inFlight, finished });
       const wanted = JSON.stringify({

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Run } from '../../src/index.ts';
 import { RunModel, type RunTrack } from '../../src/inspect/run-model.ts';
+import { program, type Spectator, World } from '../core/program.ts';
 
 const RUN = { run: 'r', time: 1 };
 
@@ -109,6 +111,38 @@ describe('child runs', () => {
       ['c', 1],
       ['c', 1],
     ]);
+  });
+});
+
+describe('what the events amount to', () => {
+  /** Compares each run with what a model of all events says, read from their JSON. */
+  function spectator(required: boolean): Spectator {
+    const model = new RunModel();
+    return {
+      observer: { required, listen: (event) => model.append([JSON.parse(JSON.stringify(event))]) },
+      look: ({ id, state }: Run) => {
+        const { phase, stepCount, inFlight, finished, reason } = state;
+        const [loopCount = 0] = Object.values(state.loopCount);
+        const wanted = { phase, stepCount, inFlight, finished, reason, ...(!finished && { loopCount }) };
+        const now = model.runs.findLast((run) => run.id === id)?.now;
+        const got = now && Object.fromEntries(Object.keys(wanted).map((key) => [key, now[key as 'phase']]));
+        if (JSON.stringify(got) === JSON.stringify(wanted)) return undefined;
+        return `${id} is ${JSON.stringify(wanted)}, and to the model ${JSON.stringify(got)}`;
+      },
+    };
+  }
+
+  it('is the state of the run, whatever agents do and whoever refuses their calls', {
+    timeout: 60_000,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), program, async (s, program) => {
+        const world = new World(s, program, [spectator(false), spectator(true)]);
+        await world.run();
+        expect(world.faults).toEqual([]);
+      }),
+      { numRuns: 200 },
+    );
   });
 });
 
