@@ -67,7 +67,7 @@ export interface StreamEvents {
     readonly server: string;
     /** What is shown, for people: `127.0.0.1:4983`, or the names of files. */
     readonly title: string;
-    /** Whether more may come: `false` where files are shown that were read to their end. */
+    /** Whether more may come: `false` where recordings were read to their end. */
     readonly live: boolean;
   };
   /** Runs that are new or have changed: all of them at first, in several of these. */
@@ -88,9 +88,9 @@ export interface StreamEvents {
 }
 
 export interface Dropped {
-  /** Events that were lost before they came here, by source. */
+  /** Events that did not come here, by source: dropped by the sender, or sent to an earlier server. */
   readonly lost: readonly { readonly source: string; readonly events: number }[];
-  /** Finished runs that the server has let go, and their events, to keep within its memory. */
+  /** What the server has let go to keep within its memory: the oldest finished runs first. */
   readonly runsLetGo: number;
   readonly eventsLetGo: number;
   /** Lines of files that cannot be read. */
@@ -144,10 +144,11 @@ export interface BatchHead {
   readonly source: string;
   /** What people call the sender. */
   readonly name: string;
-  /** The number of the first event that follows; the first of a sender has 0. Numbers of dropped events are left out. */
+  /**
+   * The number of the first event that follows; those behind it have the next ones. The first of all has 0, and an event that
+   * was dropped had a number too, so that a gap is seen.
+   */
   readonly first: number;
-  /** How many events the sender has dropped so far. */
-  readonly dropped: number;
 }
 
 /** The answer to a batch. */
