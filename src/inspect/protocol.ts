@@ -4,7 +4,7 @@
  *
  * - `GET /`, `/page.js`, `/page.css`, `/icon.svg`: the page.
  * - `GET /stream[?run=KEY]`: server-sent events; each has one of the names of {@link StreamEvents}, and its data is JSON.
- * - `GET /api/chart?run=KEY`: the {@link Chart} of the run's table.
+ * - `GET /api/chart?run=KEY[&direction=down]`: the {@link Chart} of the run's table, laid out to the right or down.
  * - `POST /ingest`: a {@link BatchHead} and then events of an enforcement, one JSON value a line; answered by {@link Taken}.
  *
  * All but the files of the page need the token: `?token=T`, or `Authorization: Bearer T`. What cannot be answered comes back

@@ -23,7 +23,7 @@ export interface RunFrame extends Moment {
   /** Self-loops on the present phase. */
   readonly loopCount: number;
   readonly inFlight: number;
-  /** Calls that wait their turn. */
+  /** Calls that wait for their turn, or for their checks. */
   readonly waiting: number;
   readonly finished: boolean;
   /** Why it was aborted or terminated. */
@@ -36,7 +36,7 @@ export interface RunFrame extends Moment {
   readonly failed: number;
 }
 
-/** How far a call had come. */
+/** How far a call had come; `waiting` for its turn, or for its checks. */
 export type CallState = 'waiting' | 'in-flight' | 'ended' | 'failed' | 'refused';
 
 export interface CallRefusal {
@@ -57,8 +57,10 @@ export class CallTrack {
   readonly parent: CallTrack | null;
   /** The runs that were begun in its body. */
   readonly children: RunTrack[] = [];
-  /** When it was put in line; `null` if it never waited. */
+  /** When it was put in line; `null` if it never was. */
   waiting: Moment | null = null;
+  /** When its checks began; `null` where there were none. */
+  reserved: Moment | null = null;
   started: Moment | null = null;
   ended: Moment | null = null;
   refused: Moment | null = null;
@@ -85,7 +87,7 @@ export class CallTrack {
 
   /** When it was first heard of. */
   get asked(): Moment {
-    return this.waiting ?? this.started ?? this.refused ?? this.ended ?? NEVER;
+    return this.waiting ?? this.reserved ?? this.started ?? this.refused ?? this.ended ?? NEVER;
   }
 
   /** How far it had come after the event of that index; `null` before it was asked for. */
@@ -93,7 +95,7 @@ export class CallTrack {
     if (isBy(this.ended, index)) return this.ok ? 'ended' : 'failed';
     if (isBy(this.refused, index)) return 'refused';
     if (isBy(this.started, index)) return 'in-flight';
-    return isBy(this.waiting, index) ? 'waiting' : null;
+    return isBy(this.waiting, index) || isBy(this.reserved, index) ? 'waiting' : null;
   }
 }
 
@@ -194,6 +196,8 @@ export class RunTrack {
         return this.#enter(event);
       case 'call.waiting':
         return this.#wait(event, moment);
+      case 'call.reserved':
+        return this.#reserve(event, moment);
       case 'call.started':
         return this.#start(event, moment);
       case 'call.refused':
@@ -220,6 +224,14 @@ export class RunTrack {
     const { calls, waiting } = this.now;
     this.#ask(event).waiting = moment;
     return { calls: calls + 1, waiting: waiting + 1 };
+  }
+
+  #reserve(event: Fields, moment: Moment): Partial<RunFrame> {
+    const { calls, waiting } = this.now;
+    const waited = this.#waiting(event);
+    const call = waited ?? this.#ask(event);
+    call.reserved = moment;
+    return waited === null ? { calls: calls + 1, waiting: waiting + 1 } : {};
   }
 
   #start(event: Fields, moment: Moment): Partial<RunFrame> {
@@ -256,7 +268,7 @@ export class RunTrack {
   // A call that was decided: it may have waited for that.
   #decided(event: Fields): { readonly call: CallTrack; readonly counted: Partial<RunFrame> } {
     const { calls, waiting } = this.now;
-    const waited = this.#named(event, ({ started }) => started === null);
+    const waited = this.#waiting(event);
     const call = waited ?? this.#ask(event);
     call.waitedMs = numberOf(event.waitedMs);
     call.decisionMs = numberOf(event.decisionMs);
@@ -309,6 +321,10 @@ export class RunTrack {
       else calls.push(call);
     }
     return call;
+  }
+
+  #waiting(event: Fields): CallTrack | null {
+    return this.#named(event, ({ started }) => started === null);
   }
 
   // By its number where it has one; else the oldest of that id, as calls of one id are served in their order.

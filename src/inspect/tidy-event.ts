@@ -15,7 +15,7 @@ const FIELDS = new Map([
     limitedTo(NAME),
   ),
   ...['message', 'reason', 'error'].map(limitedTo(WORDS)),
-  ...['args', 'transitions'].map(limitedTo(DATA)),
+  ...['args', 'result', 'transitions'].map(limitedTo(DATA)),
 ]);
 
 /** What is kept of an event that came as JSON; `undefined` if it is none: an object with a type, and a run or `null`. */

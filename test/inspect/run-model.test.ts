@@ -78,6 +78,18 @@ describe('the state of a run after each of its events', () => {
     expect(root.lastRefused?.refusal).toEqual({ code: 'step-budget', message: 'No', stage: 'dfa' });
   });
 
+  it('has a call wait for its checks as for its turn', () => {
+    const call = { ...RUN, call: 'a', seq: 1, tool: 'search' };
+    const root = rootOf([
+      { ...call, type: 'call.waiting' },
+      { ...call, type: 'call.reserved', parent: null },
+      { ...RUN, type: 'call.reserved', call: 'b', seq: 2, tool: 'read', parent: null },
+      { ...call, type: 'call.started', parent: null },
+    ]);
+    expect([0, 1, 2, 3].map((index) => root.at(index)?.waiting)).toEqual([1, 1, 2, 1]);
+    expect(root.calls.map((call) => call.stateAt(3))).toEqual(['in-flight', 'waiting']);
+  });
+
   it('needs no past where none is asked for', () => {
     const model = new RunModel({ history: false });
     model.append(STREAM);
