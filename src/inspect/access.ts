@@ -1,6 +1,7 @@
 /** Who may ask: the page, and senders that hold the token, both on this machine. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { LOOPBACK } from './address.ts';
 import { Refused } from './refused.ts';
 
 /** A token that nobody guesses. */
@@ -15,7 +16,8 @@ export function newToken(): string {
  * @throws {Refused}
  */
 export function checkOrigin({ headers, socket }: IncomingMessage): void {
-  const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${socket.localPort}`);
+  // As a browser writes it, which leaves port 80 out.
+  const hosts = LOOPBACK.map((name) => new URL(`http://${name}:${socket.localPort}`).host);
   const host = headers.host?.toLowerCase() ?? '';
   if (!hosts.includes(host)) {
     throw new Refused(403, 'wrong-host', `The Host of a request must be one of ${hosts.join(', ')}`);

@@ -7,7 +7,8 @@ export interface Address {
   readonly token: string;
 }
 
-const HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
+/** The names of this machine for itself. */
+export const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 const TOKEN = /^[\w-]{16,200}$/;
 
 /**
@@ -19,7 +20,8 @@ export function readAddress(name: string, given: unknown): Address {
   if (typeof text !== 'string' || !URL.canParse(text)) throw noAddress(name, given);
   const { protocol, hostname, port, searchParams } = new URL(text);
   const token = searchParams.get('token') ?? '';
-  if (protocol !== 'http:' || !HOSTS.includes(hostname) || !TOKEN.test(token)) throw noAddress(name, given);
+  if (protocol !== 'http:' || !LOOPBACK.includes(hostname) || !TOKEN.test(token))
+    throw noAddress(name, given);
   return { host: hostname, port: port === '' ? 80 : Number(port), token };
 }
 
