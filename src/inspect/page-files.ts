@@ -23,8 +23,9 @@ const FILES = [
  *
  * @throws {PhasegateError} (rejects) `page-not-built`.
  */
-export async function readPage(folder = builtPage()): Promise<PageFiles> {
+export async function readPage(): Promise<PageFiles> {
   try {
+    const folder = builtPage();
     const files = FILES.map(async ([path, name, type]): Promise<[string, PageFile]> => {
       return [path, { type, content: await readFile(join(folder, name)) }];
     });
@@ -32,7 +33,7 @@ export async function readPage(folder = builtPage()): Promise<PageFiles> {
   } catch (error) {
     throw new PhasegateError(
       'page-not-built',
-      `The page is not in ${folder}: ${(error as Error).message}. In a checkout of phasegate, run npm run build`,
+      `The page cannot be read: ${(error as Error).message}. In a checkout of phasegate, run npm run build`,
       { cause: error },
     );
   }

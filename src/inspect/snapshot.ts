@@ -13,16 +13,18 @@ export function snapshot(value: unknown): unknown {
 
 const DEPTH_LIMIT = 8;
 const VALUES_LIMIT = 500;
-const TEXT_LIMIT = 2_000;
+const TEXT_LIMIT = 4_000;
 
 class Copier {
   #left = VALUES_LIMIT;
+  // Characters that there is room for.
+  #room = 16_000;
 
   copy(value: unknown, depth: number): unknown {
     this.#left -= 1;
     switch (typeof value) {
       case 'string':
-        return value.length <= TEXT_LIMIT ? value : `${value.slice(0, TEXT_LIMIT)}…`;
+        return this.#copyText(value);
       case 'number':
         return Number.isFinite(value) ? value : String(value);
       case 'boolean':
@@ -34,6 +36,12 @@ class Copier {
       default:
         return `[${typeof value}]`;
     }
+  }
+
+  #copyText(text: string): string {
+    const limit = Math.min(TEXT_LIMIT, this.#room);
+    this.#room -= Math.min(text.length, limit);
+    return text.length <= limit ? text : `${text.slice(0, limit)}…`;
   }
 
   #copyObject(value: object, depth: number): unknown {
@@ -59,7 +67,7 @@ class Copier {
         copy.push(['…', '…']);
         break;
       }
-      copy.push([key, this.#copyField(value, key, depth)]);
+      copy.push([this.#copyText(key), this.#copyField(value, key, depth)]);
     }
     return Object.fromEntries(copy);
   }

@@ -189,12 +189,12 @@ export class RunStore {
     const { family } = run;
     const told = event.type === 'run.started' ? { ...event, key: run.key } : event;
     if (known !== undefined) family.model.append([told]);
+    this.#makeRoom(family);
     this.#keepEvent(run, JSON.stringify(told));
     if (family.runs[0]?.finished) this.#finished.add(family);
     for (let one: StoredRun | null = run; one !== null; one = one.parent) {
       for (const watcher of this.#watchers) watcher.changed(one);
     }
-    this.#makeRoom(family);
     return run;
   }
 

@@ -5,7 +5,7 @@ import { type TidyEvent, tidyEvent } from '../../inspect/tidy-event.ts';
 import { driveFiles } from '../../replay/drive-files.ts';
 import { Driver } from '../../replay/driver.ts';
 import { lookAhead } from '../../replay/head.ts';
-import type { TraceFormat, TraceStream } from '../../replay/index.ts';
+import type { FileFault, TraceFormat, TraceStream } from '../../replay/index.ts';
 import { drivable } from '../../replay/replay.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { OwnFile } from './own-file.ts';
@@ -80,9 +80,13 @@ async function showStream(
 }
 
 async function replayFile(file: string | TraceStream, options: ShowOptions): Promise<void> {
-  const { store, config, format, signal, progress, onFault } = options;
-  const reading = { format, onFault, onProgress: (bytes: number) => progress.addBytes(bytes) };
-  const driversFor = (name: string) => {
+  const { store, config, format, signal, progress } = options;
+  const reading = {
+    format,
+    onFault: options.onFault,
+    onProgress: (bytes: number) => progress.addBytes(bytes),
+  };
+  const driversFor = (name: string, onFault: (fault: FileFault) => void) => {
     const driven = drivable({ config });
     const source = store.addSource(name, 'order');
     let order = 0;
