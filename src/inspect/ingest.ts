@@ -23,18 +23,19 @@ export class Senders {
    * @throws {Refused}
    */
   take(body: string): Taken {
-    const [head, ...events] = body
-      .split('\n')
-      .filter((line) => line.trim() !== '')
-      .map(parse);
+    const lines = body.split('\n').filter((line) => line.trim() !== '');
+    const [head, ...values] = lines.map(parse);
     const { source, name, first } = readHead(head);
-    const tidy = events.map(readEvent);
+    const events = values.map(readEvent);
     const sender = this.#senderOf(source, name);
     // What has come before was answered, and the answer got lost.
-    const known = Math.max(0, Math.min(tidy.length, sender.next - first));
+    const known = Math.max(0, Math.min(events.length, sender.next - first));
     this.#store.lose(sender.source, Math.max(0, first - sender.next));
-    for (const event of tidy.slice(known)) this.#store.take(sender.source, event);
-    sender.next = Math.max(sender.next, first + tidy.length);
+    for (let index = known; index < events.length; index++) {
+      const event = events[index] as TidyEvent;
+      this.#store.take(sender.source, event, event === values[index] ? lines[index + 1] : undefined);
+    }
+    sender.next = Math.max(sender.next, first + events.length);
     return { next: sender.next };
   }
 

@@ -182,15 +182,19 @@ export class RunStore {
     this.#tellOfDropped();
   }
 
-  /** Takes the next event of a source. @returns The run that it is about. */
-  take(source: Source, event: TidyEvent): StoredRun {
+  /**
+   * Takes the next event of a source.
+   *
+   * @param json The event as JSON, where that is at hand.
+   * @returns The run that it is about.
+   */
+  take(source: Source, event: TidyEvent, json?: string): StoredRun {
     const known = event.type === 'run.started' ? undefined : source.runs.get(event.run);
     const run = known ?? this.#begin(source, event);
     const { family } = run;
-    const told = event.type === 'run.started' ? { ...event, key: run.key } : event;
-    if (known !== undefined) family.model.append([told]);
+    if (known !== undefined) family.model.append([event]);
     this.#makeRoom(family);
-    this.#keepEvent(run, JSON.stringify(told));
+    this.#keepEvent(run, textOf(run, event, json));
     if (family.runs[0]?.finished) this.#finished.add(family);
     for (let one: StoredRun | null = run; one !== null; one = one.parent) {
       for (const watcher of this.#watchers) watcher.changed(one);
@@ -259,6 +263,14 @@ export class RunStore {
   #tellOfDropped(): void {
     for (const watcher of this.#watchers) watcher.dropped();
   }
+}
+
+function textOf(run: StoredRun, event: TidyEvent, json: string | undefined): string {
+  if (event.type === 'run.started') return JSON.stringify({ ...event, key: run.key });
+  // A line of a stream to the page ends at a carriage return, which JSON may have between its values.
+  if (json === undefined || json.includes('\r')) return JSON.stringify(event);
+  // A copy: a piece of a text keeps the whole text in memory.
+  return Buffer.from(json).toString();
 }
 
 function firstBut(family: Family, families: ReadonlySet<Family>): Family | undefined {

@@ -18,16 +18,31 @@ const FIELDS = new Map([
   ...['args', 'result', 'transitions'].map(limitedTo(DATA)),
 ]);
 
-/** What is kept of an event that came as JSON; `undefined` if it is none: an object with a type, and a run or `null`. */
+/**
+ * What is kept of an event that came as JSON, itself where that is all of it; `undefined` if it is none: an object with a type,
+ * and a run or `null`.
+ */
 export function tidyEvent(value: unknown): TidyEvent | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { type, run } = value as Readonly<Record<string, unknown>>;
   if (typeof type !== 'string' || (typeof run !== 'string' && run !== null)) return undefined;
+  if (isTidy(value)) return value as TidyEvent;
   const kept = Object.entries(value).flatMap(([name, field]) => {
     const limit = FIELDS.get(name);
     return limit === undefined ? [] : [[name, limited(field, limit)] as const];
   });
   return Object.fromEntries(kept) as TidyEvent;
+}
+
+// As almost all are.
+function isTidy(event: object): boolean {
+  for (const name in event) {
+    const limit = FIELDS.get(name);
+    const field: unknown = event[name as keyof typeof event];
+    if (limit === undefined || (typeof field === 'object' && field !== null)) return false;
+    if (typeof field === 'string' && field.length > limit) return false;
+  }
+  return true;
 }
 
 function limited(value: unknown, limit: number): unknown {

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { RunSummary } from '../../src/inspect/protocol.ts';
-import { listenUntil, of, TOKEN, type Told } from './support.ts';
+import { addressOfNobody, listenUntil, of, TOKEN, type Told } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'phasegate-inspect-'));
 
@@ -137,7 +137,7 @@ describe('an agent in another process', { timeout: 60_000 }, () => {
   });
 
   it('ends as if nothing were, where there is no server', async () => {
-    const agent = new Agent(`http://127.0.0.1:1/?token=${TOKEN}`);
+    const agent = new Agent(await addressOfNobody());
     expect(await agent.make(10)).toMatchObject({ runs: 10, dropped: 0 });
     expect(await agent.end()).toEqual({ code: 0, errors: '' });
   });

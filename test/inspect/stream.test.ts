@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { RunModel } from '../../src/inspect/run-model.ts';
 import { RunStore } from '../../src/inspect/store.ts';
 import type { TidyEvent } from '../../src/inspect/tidy-event.ts';
-import { eventsOfRun, listen, listenUntil, of, send, startServer, type Told } from './support.ts';
+import { ask, eventsOfRun, listen, listenUntil, of, send, startServer, TOKEN, type Told } from './support.ts';
 
 const ready = (all: readonly Told[]) => all.at(-1)?.name === 'ready';
 
@@ -129,6 +129,24 @@ describe('a page that watches a run', () => {
     expect(model.length).toBe(10_001);
     expect(model.root?.now.stepCount).toBe(5_000);
     expect(of(all, 'events').length).toBeGreaterThan(10);
+  });
+
+  it('is told nothing that a sender has put between the values of its JSON', async () => {
+    const server = await startServer();
+    const [started, call] = eventsOfRun('r').map((event) => JSON.stringify(event));
+    // What is JSON with a carriage return in it would end the line of the stream.
+    const forged = call?.replace('{', '{\r\r');
+    const body = `{"version":1,"source":"a","name":"a","first":0}\n${started}\n${forged}\n`;
+    await ask(server, `/ingest?token=${TOKEN}`, { method: 'POST', body });
+    const address = server.url.replace('/?', '/stream?run=1&');
+    const response = await fetch(address);
+    let text = '';
+    for await (const piece of response.body ?? []) {
+      text += Buffer.from(piece);
+      if (text.includes('event: ready')) break;
+    }
+    expect(text).toContain('"call":"c"');
+    expect(text).not.toContain('\r');
   });
 
   it('is told that there is no such run, and goes on', async () => {

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { newToken } from '../../src/inspect/access.ts';
 import type { StreamEvents } from '../../src/inspect/protocol.ts';
@@ -17,6 +19,15 @@ export async function startServer(
   const server = await serve({ store, page: PAGE, port: 0, token: TOKEN, title: '', live: true, ...options });
   onTestFinished(() => server.close());
   return { ...server, store };
+}
+
+/** An address where nobody is. */
+export async function addressOfNobody(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return `http://127.0.0.1:${port}/?token=${TOKEN}`;
 }
 
 export interface Answer {

@@ -65,7 +65,7 @@ export class OwnLines {
       return false;
     }
     const { store, progress } = this.#options;
-    const run = store.take(this.#source, event);
+    const run = store.take(this.#source, event, event === value ? line : undefined);
     if (event.type === 'run.ended') progress.addRun(run.summary().calls);
     return true;
   }
