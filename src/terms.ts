@@ -1,4 +1,5 @@
 import type { Emitter } from './events.ts';
+import type { Inspect } from './inspection.ts';
 import type { Monitor, ValidationResult } from './monitor.ts';
 import type { MoveTable } from './move-table.ts';
 import type { Rules } from './rules.ts';
@@ -13,6 +14,8 @@ export interface RunHost {
   readonly waitTimeoutMs: number;
   readonly logLimit: number;
   readonly events: Emitter;
+  /** Who is to see each run as an actor from its begin. */
+  readonly inspect: Inspect | undefined;
 }
 
 /** What runs are held to that begin between two edits of the table. */
