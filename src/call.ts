@@ -56,6 +56,12 @@ export interface Waiter {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
+/** When a call was asked for, and when its turn came, by `performance.now()`; taken down only for observers. */
+export interface CallTimes {
+  readonly asked: number;
+  turn: number | undefined;
+}
+
 const NO_PATH: readonly Phase[] = Object.freeze([]);
 
 /** A call through its life, and its own entry in the log: a decision then makes nothing but the call. */
@@ -63,7 +69,9 @@ export class SupervisedCall implements Call, Recorded, Frame {
   readonly run: SupervisedRun;
   readonly tool: string;
   readonly parent: SupervisedCall | null;
-  readonly #id: string | number;
+  /** Its number in its run. */
+  readonly seq: number;
+  readonly #id: string | undefined;
 
   status: CallStatus = 'asked';
   /** Whether it is made from inside the body of a call of its run that is in flight (SPEC §5.7). */
@@ -73,6 +81,7 @@ export class SupervisedCall implements Call, Recorded, Frame {
   args: unknown;
   outer: Frame | undefined;
   waiter: Waiter | undefined;
+  times: CallTimes | undefined;
   // Neighbours in the one ring of its run that it is in: the waiting, or the reserved and in flight.
   previous: SupervisedCall | undefined;
   next: SupervisedCall | undefined;
@@ -90,18 +99,20 @@ export class SupervisedCall implements Call, Recorded, Frame {
     run: SupervisedRun,
     tool: string,
     args: unknown,
-    id: string | number,
+    seq: number,
+    id: string | undefined,
     parent: SupervisedCall | null,
   ) {
     this.run = run;
     this.tool = tool;
     this.args = args;
+    this.seq = seq;
     this.#id = id;
     this.parent = parent;
   }
 
   get id(): string {
-    return typeof this.#id === 'string' ? this.#id : `call-${this.#id}`;
+    return this.#id ?? `call-${this.seq}`;
   }
 
   get live(): boolean {

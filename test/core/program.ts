@@ -2,6 +2,7 @@ import fc, { type Scheduler } from 'fast-check';
 import type { InspectionEvent, SnapshotFrom } from 'xstate';
 import {
   type Call,
+  type CallRefused,
   type CheckAnswer,
   createEnforcement,
   createMonitor,
@@ -59,6 +60,8 @@ export interface Program {
   /** Whether the enforcement has an inspector, and after how many looks a run gets another; never, when it is `null`. */
   readonly inspected: boolean;
   readonly inspectAfter: number | null;
+  /** An observer that calls depend on lets every nth call of a run not start; `null`: there is none. */
+  readonly refuses: number | null;
   readonly transitions: readonly Transition[];
   /** One agent for each outermost run, all at once. */
   readonly agents: readonly { readonly body: readonly Op[]; readonly together: boolean }[];
@@ -118,6 +121,7 @@ export const program: fc.Arbitrary<Program> = fc.record({
   actorAfter: fc.option(fc.constantFrom(0, 0, 3, 7)),
   inspected: fc.boolean(),
   inspectAfter: fc.option(fc.constantFrom(1, 4)),
+  refuses: fc.option(fc.integer({ min: 1, max: 4 }), { freq: 3 }),
   transitions: often(
     fc.constant(DEFAULT_TRANSITIONS),
     fc.constantFrom<readonly Transition[]>(
@@ -166,7 +170,16 @@ export class World {
   constructor(s: Scheduler, program: Program) {
     this.#s = s;
     this.#program = program;
-    const { checked, parallel, inspected, agents: _, actorAfter: __, inspectAfter: ___, ...rules } = program;
+    const {
+      checked,
+      parallel,
+      inspected,
+      agents: _,
+      actorAfter: __,
+      inspectAfter: ___,
+      refuses,
+      ...rules
+    } = program;
     const check = (call: { callId?: string; runId?: string }) =>
       this.#check(call.runId ?? '', call.callId ?? '');
     // The check comes before `dfa`, so that it is asked in the moment in which the call is reserved.
@@ -181,6 +194,14 @@ export class World {
       ...(inspected ? { inspect: (event) => this.#inspect('the first', event) } : {}),
     });
     this.#enforcement.on((event) => this.#hear(event));
+    if (refuses !== null) {
+      this.#enforcement.on({
+        required: true,
+        listen: (event) => {
+          if (event.type === 'call.started' && event.seq % refuses === 0) throw new Error('the disk is full');
+        },
+      });
+    }
   }
 
   /** Runs the program to its end, then ends what is still live, and looks after each step. */
@@ -359,7 +380,7 @@ export class World {
         break;
       case 'call.refused':
         told.reserved.delete(event.call ?? '');
-        this.#isRight(told, event.call ?? '', event.code);
+        this.#isRight(told, event);
         break;
       case 'run.ended':
         if (told.finished) this.#fault(`${told.id} ends twice`);
@@ -369,8 +390,9 @@ export class World {
   }
 
   /** Whether a call was refused for a reason that holds: a rule that refuses too much is no rule. */
-  #isRight(told: Told, callId: string, code: string): void {
-    const { maxSteps, maxLoopsPerPhase } = this.#program;
+  #isRight(told: Told, { call, code, seq }: CallRefused): void {
+    const { maxSteps, maxLoopsPerPhase, refuses } = this.#program;
+    const callId = call ?? '';
     const check = this.#ops.get(callId)?.check;
     const state = told.run?.state ?? this.#enforcement.supervisor.initialState();
     const holds: Record<string, boolean> = {
@@ -378,6 +400,7 @@ export class World {
       'loop-budget': told.phase === 'ACTING' && told.loops + told.reserved.size >= maxLoopsPerPhase,
       'run-completed': state.finished,
       'check-refused': check === 'refuse',
+      'observer-failed': refuses !== null && seq % refuses === 0,
       'check-failed': check === 'throw' || check === 'nonsense',
       'action-unreachable': this.#enforcement.supervisor.rules.table.pathToActing(state.phase) === undefined,
     };
