@@ -184,6 +184,16 @@ describe('createEnforcement({ inspect })', () => {
     warn.mockRestore();
   });
 
+  test('a run that is begun in one that has ended shows under the nearest that has not', async () => {
+    const { enforcement, lines } = inspected();
+    const run = enforcement.beginRun({ id: 'root' });
+    const middle = enforcement.beginRun({ id: 'middle', parent: await run.beforeCall('delegate') });
+    const call = await middle.beforeCall('delegate');
+    middle.finish();
+    enforcement.beginRun({ id: 'late', parent: call });
+    expect(hops(lines()).slice(-2)).toEqual(['late begins under root', 'late < run.abort']);
+  });
+
   test.each([null, 'x', {}, { next: 1 }])('refuses %j', (inspect) => {
     expect(() => createEnforcement({ inspect: inspect as never })).toThrow(PhasegateError);
     expect(() =>
@@ -346,13 +356,27 @@ describe('run.inspect', () => {
     const inner = inspected();
     const run = outer.enforcement.beginRun();
     const call = await run.beforeCall('delegate');
-    const observers = vi.spyOn(run.actor.system, 'inspect');
-    for (let child = 0; child < 3; child++) inner.enforcement.beginRun({ parent: call }).finish();
-    const before = inner.events.length;
-    expect(observers).toHaveBeenCalledTimes(3);
-    run.afterCall(call);
-    run.finish();
-    expect(inner.events).toHaveLength(before);
+    const { system } = run.actor;
+    const subscribe = system.inspect;
+    let observers = 0;
+    system.inspect = (inspect) => {
+      observers += 1;
+      const { unsubscribe } = subscribe(inspect);
+      return {
+        unsubscribe() {
+          observers -= 1;
+          unsubscribe();
+        },
+      };
+    };
+    const child = inner.enforcement.beginRun({ parent: call });
+    expect(observers).toBe(1);
+    child.finish();
+    expect(observers).toBe(0);
+    expect(inner.lines().at(-1)).toMatch('= ANSWERING 0 done');
+    const late = recorder();
+    run.inspect(late.inspect);
+    expect(late.lines().filter((line) => line.includes('begins'))).toHaveLength(1);
   });
 });
 

@@ -19,6 +19,7 @@ import {
   ToolExecutionBlocked,
   type Transition,
 } from '../../src/index.ts';
+import { MirroredRuns } from '../../src/inspect/stately.ts';
 import { macrotask, type Outcome, watch } from './helpers.ts';
 
 /** What an agent does: calls with whatever their bodies do, child runs, proposals, ends. */
@@ -158,6 +159,7 @@ export class World {
   readonly #program: Program;
   readonly #enforcement: Enforcement;
   readonly #told = new Map<string, Told>();
+  readonly #mirror = new MirroredRuns((event) => this.#inspect('the mirror', event));
   readonly #ops = new Map<string, Op & { do: 'call' }>();
   readonly #started = new Set<string>();
   readonly #bodies = new Set<string>();
@@ -346,6 +348,7 @@ export class World {
 
   #hear(event: PhasegateEvent): void {
     if (event.run === null) return;
+    this.#mirror.take(JSON.parse(JSON.stringify(event)) as PhasegateEvent);
     const told = this.#told.get(event.run);
     if (told === undefined) {
       this.#fault(`an event of no run: ${event.type} ${event.run}`);
@@ -483,7 +486,7 @@ export class World {
     if (event.type === '@xstate.actor') {
       if (seen !== undefined) this.#fault(`${inspector} is told twice that ${id} begins`);
       const around = this.#toldOf(id).parent;
-      if (around !== null && !around.finished && inspector === 'the first' && parent !== around.id) {
+      if (around !== null && !around.finished && !inspector.startsWith('that of') && parent !== around.id) {
         this.#fault(`${id} shows under ${parent}, not under ${around.id}`);
       }
       this.#seen.set(key, null);
@@ -497,7 +500,7 @@ export class World {
 
   #lookAtInspectors(told: Told, state: Run['state']): void {
     const { inspected, inspectAfter } = this.#program;
-    const inspectors = inspected ? ['the first'] : [];
+    const inspectors = inspected ? ['the first', 'the mirror'] : ['the mirror'];
     if (inspectAfter !== null && told.looks > inspectAfter) {
       const inspector = `that of ${told.id}`;
       if (!this.#seen.has(`${inspector}: ${told.id}`))

@@ -1,13 +1,13 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, symlinkSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect';
 import { build } from 'esbuild';
 import { afterEach, expect, test, vi } from 'vitest';
+import { freePort } from '../free-port.ts';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 let program: ChildProcessByStdio<null, Readable, Readable> | undefined;
@@ -70,14 +70,4 @@ async function watchProgram(): Promise<string> {
     external: ['@statelyai/*', 'xstate', '@xstate/*'],
   });
   return outfile;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (typeof address !== 'object' || address === null) throw new Error('no port');
-  return address.port;
 }
