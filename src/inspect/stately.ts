@@ -33,8 +33,8 @@ export interface StatelyMirror {
 const OPTIONS = ['url'] as const satisfies readonly (keyof StatelyOptions)[];
 const DEFAULT_URL = 'ws://localhost:8080';
 const ANSWER_WITHIN_MS = 5_000;
-// What the inspector keeps until it is connected. By itself it keeps 200, and a run may begin with more.
-const KEPT_UNTIL_CONNECTED = 10_000;
+const NO_ANSWER = `no answer within ${ANSWER_WITHIN_MS} ms`;
+const LOOK_EVERY_MS = 5;
 const MACHINES_KEPT = 100;
 
 /**
@@ -54,7 +54,8 @@ export async function mirrorToStately(options: StatelyOptions = {}): Promise<Sta
   const { createWebSocketInspector } = await loadInspect();
   // The inspector tries for ever and says nothing: a slip in the address would be an empty page.
   await reach(url);
-  const inspector = createWebSocketInspector({ url: url.href, maxDeferredEvents: KEPT_UNTIL_CONNECTED });
+  const inspector = createWebSocketInspector({ url: url.href });
+  await connected(inspector, url);
   const runs = new MirroredRuns(inspector.inspect);
   return {
     take: (event) => runs.take(event),
@@ -73,7 +74,9 @@ function addressOf(text: string): URL {
   return url;
 }
 
-async function loadInspect(): Promise<typeof import('@statelyai/inspect')> {
+type StatelyPackage = typeof import('@statelyai/inspect');
+
+async function loadInspect(): Promise<StatelyPackage> {
   try {
     return await import('@statelyai/inspect');
   } catch (error) {
@@ -89,8 +92,22 @@ async function loadInspect(): Promise<typeof import('@statelyai/inspect')> {
 
 async function reach(url: URL): Promise<void> {
   const fault = await faultOf(url);
-  if (fault === undefined) return;
-  throw new PhasegateError(
+  if (fault !== undefined) throw unreachable(url, fault);
+}
+
+/** Until then the inspector keeps no more than its latest events, and one that is stopped connects again by itself. */
+async function connected(
+  { adapter }: ReturnType<StatelyPackage['createWebSocketInspector']>,
+  url: URL,
+): Promise<void> {
+  for (let waited = 0; adapter['status'] !== 'open'; waited += LOOK_EVERY_MS) {
+    if (waited >= ANSWER_WITHIN_MS) throw unreachable(url, NO_ANSWER);
+    await pause(LOOK_EVERY_MS);
+  }
+}
+
+function unreachable(url: URL, fault: string): PhasegateError {
+  return new PhasegateError(
     'stately-unreachable',
     `No WebSocket server answers at ${url.href} (${fault}). Start one of Stately’s tools there first, or give its address`,
   );
@@ -114,7 +131,7 @@ function faultOf(url: URL): Promise<string | undefined> {
       resolve(undefined);
     });
     asking.on('response', ({ statusCode }) => resolve(`it answers with HTTP ${statusCode}`));
-    asking.on('timeout', () => resolve(`no answer within ${ANSWER_WITHIN_MS} ms`));
+    asking.on('timeout', () => resolve(NO_ANSWER));
     asking.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? messageOf(error)));
     asking.end();
   }).finally(() => asking.destroy());

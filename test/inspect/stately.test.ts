@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -28,6 +28,8 @@ import { MirroredRuns, mirrorToStately } from '../../src/inspect/stately.ts';
 import { freePort } from '../free-port.ts';
 
 type PhaseSnapshot = ReturnType<PhaseActor['getSnapshot']>;
+
+const ROOT = new URL('../../', import.meta.url).pathname;
 
 let url: string;
 let received: StatelyInspectionEvent[];
@@ -141,9 +143,9 @@ describe('mirrorToStately', () => {
   async function mirror(events: readonly PhasegateEvent[]): Promise<void> {
     const stately = await mirrorToStately({ url });
     for (const event of events) stately.take(event);
+    await stately.close();
     const phases = () => story().filter((line) => line.startsWith('root = ANSWERING'));
     await vi.waitFor(() => expect(phases()).toHaveLength(1), { timeout: 10_000 });
-    await stately.close();
   }
 
   test('shows the runs of another process as their events tell of them', async () => {
@@ -270,28 +272,55 @@ describe('mirrorToStately without a tool of Stately’s', () => {
   );
 
   test('says what to install where @statelyai/inspect is not', { timeout: 60_000 }, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'phasegate-stately-'));
-    const outfile = join(folder, 'bundle.mjs');
-    const stately = new URL('../../src/inspect/stately.ts', import.meta.url).pathname;
-    await build({
-      stdin: {
-        contents: `
-          import { MirroredRuns, mirrorToStately } from ${JSON.stringify(stately)};
-          mirrorToStately().catch(({ code, message }) => console.log(JSON.stringify({ code, message })));`,
-        resolveDir: folder,
-      },
-      outfile,
-      format: 'esm',
-      bundle: true,
-      platform: 'node',
-      external: ['@statelyai/*'],
-      logLevel: 'silent',
-    });
-    writeFileSync(join(folder, 'package.json'), '{}');
-    const { stdout } = await promisify(execFile)(process.execPath, [outfile], { cwd: folder });
-    expect(JSON.parse(stdout)).toEqual({
+    const output = await run(
+      'mirrorToStately().catch(({ code, message }) => console.log(JSON.stringify({ code, message })));',
+    );
+    expect(JSON.parse(output)).toEqual({
       code: 'missing-dependency',
       message: expect.stringContaining('npm install @statelyai/inspect'),
     });
   });
 });
+
+test('a process that mirrors more than fits into a buffer sends all of it, and ends', {
+  timeout: 60_000,
+}, async () => {
+  await listen();
+  const calls = 300;
+  const output = await run(
+    `
+    const mirror = await mirrorToStately({ url: ${JSON.stringify(url)} });
+    mirror.take({ type: 'run.started', run: 'root', parent: null, budget: 'shared', maxSteps: null, maxLoopsPerPhase: 3, transitions: null });
+    for (let seq = 1; seq <= ${calls}; seq++) {
+      mirror.take({ type: 'call.started', run: 'root', call: '1', seq, tool: 'search', stepCount: seq - 1, loopCount: 0 });
+      mirror.take({ type: 'call.ended', run: 'root', call: '1', seq, tool: 'search', ok: true, stepCount: seq });
+    }
+    await mirror.close();
+    console.log('closed');`,
+    join(ROOT, 'node_modules'),
+  );
+  expect(output).toBe('closed\n');
+  await vi.waitFor(() => expect(story()).toContain(`root = ACTING ${calls}`), { timeout: 10_000 });
+  expect(hops().filter((line) => line.endsWith('call.ended'))).toHaveLength(calls);
+});
+
+/** What a program prints by its end that uses the mirror, and the packages of that folder. */
+async function run(contents: string, packages?: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'phasegate-stately-'));
+  if (packages !== undefined) symlinkSync(packages, join(folder, 'node_modules'));
+  const outfile = join(folder, 'program.mjs');
+  await build({
+    stdin: {
+      contents: `import { mirrorToStately } from ${JSON.stringify(join(ROOT, 'src/inspect/stately.ts'))};\n${contents}`,
+      resolveDir: folder,
+    },
+    outfile,
+    format: 'esm',
+    bundle: true,
+    platform: 'node',
+    external: ['@statelyai/*'],
+    logLevel: 'silent',
+  });
+  writeFileSync(join(folder, 'package.json'), '{}');
+  return (await promisify(execFile)(process.execPath, [outfile], { cwd: folder, timeout: 30_000 })).stdout;
+}
