@@ -76,6 +76,12 @@ export class RunActor {
     return this.#inspections.size > 0 || (this.#under?.inspected ?? false);
   }
 
+  /** Who sees it, through an actor around it or by itself. */
+  get inspectors(): ReadonlySet<Inspect> {
+    const above = this.#under?.inspectors ?? [];
+    return new Set([...above, ...[...this.#inspections].map(({ inspect }) => inspect)]);
+  }
+
   /**
    * Shows the actor to an inspector, as it is now and from now on, and with it the actors under it.
    *
@@ -86,12 +92,6 @@ export class RunActor {
     this.#tellWhereItIs(inspect);
     this.#leaveWhenOver();
     return () => this.#end(inspection);
-  }
-
-  #tellWhereItIs(inspect: Inspect): void {
-    tellOfActor(this.ref, inspect);
-    tellOfSnapshot(this.ref, inspect);
-    for (const one of this.#below) one.#tellWhereItIs(inspect);
   }
 
   /** What the run and the actor disagree on: then no call may be admitted any more. */
@@ -152,6 +152,12 @@ export class RunActor {
     this.#leaveWhenOver();
   }
 
+  #tellWhereItIs(inspect: Inspect): void {
+    tellOfActor(this.ref, inspect);
+    tellOfSnapshot(this.ref, inspect);
+    for (const one of this.#below) one.#tellWhereItIs(inspect);
+  }
+
   #add(inspect: Inspect): Inspection {
     const under = this.#under;
     // Two enforcements may have one inspector: it sees a child run through its parent already.
@@ -171,12 +177,6 @@ export class RunActor {
     if (this.ref.getSnapshot().status === 'active') return;
     if (this.#under !== undefined) this.#under.#below.delete(this);
     for (const inspection of this.#inspections) this.#end(inspection);
-  }
-
-  /** Who sees it, through an actor around it or by itself. */
-  get inspectors(): ReadonlySet<Inspect> {
-    const above = this.#under?.inspectors ?? [];
-    return new Set([...above, ...[...this.#inspections].map(({ inspect }) => inspect)]);
   }
 
   #compare(snapshot: SnapshotFrom<PhaseMachine>, standing: Standing, when: string): void {

@@ -90,12 +90,13 @@ async function loadInspect(): Promise<StatelyPackage> {
   }
 }
 
+/** @throws {PhasegateError} (rejects) `stately-unreachable`. */
 async function reach(url: URL): Promise<void> {
   const fault = await faultOf(url);
   if (fault !== undefined) throw unreachable(url, fault);
 }
 
-/** Until then the inspector keeps no more than its latest events, and one that is stopped connects again by itself. */
+/** Waits for the connection. Before it is there the inspector keeps no more than its latest events, and cannot be stopped. */
 async function connected(
   { adapter }: ReturnType<StatelyPackage['createWebSocketInspector']>,
   url: URL,
