@@ -4,13 +4,13 @@ import { Refused } from './refused.ts';
 import type { RunStore, Source } from './store.ts';
 import { type TidyEvent, tidyEvent } from './tidy-event.ts';
 
-const SENDERS_LIMIT = 1_000;
+const SENDERS_KEPT = 1_000;
 const NAME_LIMIT = 200;
 
 /** The processes that send. */
 export class Senders {
   readonly #store: RunStore;
-  readonly #senders = new Map<string, { readonly source: Source; next: number }>();
+  readonly #senders = new Map<string, Sender>();
 
   constructor(store: RunStore) {
     this.#store = store;
@@ -39,16 +39,23 @@ export class Senders {
     return { next: sender.next };
   }
 
-  #senderOf(id: string, name: string) {
-    const known = this.#senders.get(id);
-    if (known !== undefined) return known;
-    if (this.#senders.size >= SENDERS_LIMIT) {
-      throw new Refused(429, 'too-many-senders', `There are ${SENDERS_LIMIT} senders already`);
-    }
-    const sender = { source: this.#store.addSource(name), next: 0 };
+  // A server that is left on sees many processes come and go: that which has been silent for longest is forgotten.
+  #senderOf(id: string, name: string): Sender {
+    const sender = this.#senders.get(id) ?? { source: this.#store.addSource(name), next: 0 };
+    this.#senders.delete(id);
     this.#senders.set(id, sender);
+    const [oldest = id] = this.#senders.keys();
+    if (this.#senders.size > SENDERS_KEPT) {
+      this.#store.removeSource(this.#senders.get(oldest)?.source);
+      this.#senders.delete(oldest);
+    }
     return sender;
   }
+}
+
+interface Sender {
+  readonly source: Source;
+  next: number;
 }
 
 function parse(line: string, index: number): unknown {

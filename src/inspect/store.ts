@@ -10,6 +10,9 @@ export interface Watcher {
   dropped(): void;
 }
 
+/** Is told of each event. */
+export type Told = (run: StoredRun, event: TidyEvent) => void;
+
 /** Where runs come from: a process, or a file. */
 export interface Source {
   /** For people. */
@@ -122,6 +125,7 @@ const FAULTS_SHOWN = 100;
 /** All runs that are known. */
 export class RunStore {
   readonly #keep: number;
+  readonly #told: Told | undefined;
   readonly #families = new Set<Family>();
   // In the order in which they finished.
   readonly #finished = new Set<Family>();
@@ -135,9 +139,13 @@ export class RunStore {
   #keys = 0;
   #size = 0;
 
-  /** @param keep How many bytes it may use, about. */
-  constructor(keep: number) {
+  /**
+   * @param keep How many bytes it may use, about.
+   * @param told Is told of each event that comes.
+   */
+  constructor(keep: number, told?: Told) {
     this.#keep = keep;
+    this.#told = told;
   }
 
   /** The runs, in the order in which they were first heard of. */
@@ -168,6 +176,11 @@ export class RunStore {
     return source;
   }
 
+  /** Nothing more comes of a source. What has come stays. */
+  removeSource(source: Source | undefined): void {
+    if (source?.lost === 0) this.#sources.delete(source);
+  }
+
   /** Some events of a source did not come. */
   lose(source: Source, events: number): void {
     if (events === 0) return;
@@ -193,6 +206,7 @@ export class RunStore {
     const run = known ?? this.#begin(source, event);
     const { family } = run;
     if (known !== undefined) family.model.append([event]);
+    this.#told?.(run, event);
     this.#makeRoom(family);
     this.#keepEvent(run, textOf(run, event, json));
     if (family.runs[0]?.finished) this.#finished.add(family);

@@ -4,9 +4,12 @@ import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { createWebSocketReceiver } from '@statelyai/inspect';
+import { createInspectorServer } from '@statelyai/inspect/server';
 import { build } from 'esbuild';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { RunSummary } from '../../src/inspect/protocol.ts';
+import { freePort } from '../free-port.ts';
 import { eventsOfRun, listenUntil, of, TOKEN } from '../inspect/support.ts';
 import { run } from './support.ts';
 
@@ -170,6 +173,35 @@ describe('phasegate inspect', { timeout: 60_000 }, () => {
     const { code, err } = await run(['inspect'], { env: { PHASEGATE_INSPECT: 'http://127.0.0.1:4983' } });
     expect(code).toBe(2);
     expect(err).toMatch(/PHASEGATE_INSPECT must be the address that phasegate inspect prints/);
+  });
+});
+
+describe('--stately', { timeout: 60_000 }, () => {
+  it('shows runs in one of Stately’s tools too', async () => {
+    const port = await freePort();
+    const relay = createInspectorServer({ port, autoOpen: false });
+    onTestFinished(() => relay.stop());
+    const url = `ws://localhost:${port}`;
+    const names: string[] = [];
+    createWebSocketReceiver({ server: url }).subscribe((event) => {
+      if (event.type === '@xstate.actor') names.push(String(event.name));
+    });
+    const child = eventsOfRun('inside', { parent: 'outside', call: 'c' });
+    const file = write('stately.jsonl', [...eventsOfRun('outside').slice(0, 2), ...child]);
+    const { command } = await inspecting(file, '--stately', url);
+    await vi.waitFor(
+      () => expect(names).toEqual(['outside of stately.jsonl', 'inside of stately.jsonl']),
+      10_000,
+    );
+    expect(await command.interrupt()).toBe(130);
+    expect(command.errors).toBe('');
+  });
+
+  it('says so where there is none', async () => {
+    const url = `ws://localhost:${await freePort()}`;
+    const command = new Inspecting(['--port', '0', '--stately', url]);
+    expect(await command.ended()).toBe(2);
+    expect(command.errors).toMatch(/^error \(stately-unreachable\): /);
   });
 });
 

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { newToken } from '../../src/inspect/access.ts';
 import type { StreamEvents } from '../../src/inspect/protocol.ts';
 import { type InspectServer, type InspectServerOptions, serve } from '../../src/inspect/server.ts';
 import { RunStore } from '../../src/inspect/store.ts';
+import { freePort } from '../free-port.ts';
 
 export const TOKEN = newToken();
 
@@ -23,11 +22,7 @@ export async function startServer(
 
 /** An address where nobody is. */
 export async function addressOfNobody(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return `http://127.0.0.1:${port}/?token=${TOKEN}`;
+  return `http://127.0.0.1:${await freePort()}/?token=${TOKEN}`;
 }
 
 export interface Answer {

@@ -13,6 +13,7 @@ export interface InspectFlags {
   readonly maxSteps?: number;
   readonly maxLoops?: number;
   readonly format: string;
+  readonly stately?: string | true;
   readonly json?: true;
 }
 
@@ -44,6 +45,10 @@ export function addInspect(program: Command, io: Io, onEnd: (code: number) => vo
     .option('--max-steps <n>', 'the step budget, instead of the one in the configuration', parseBudget)
     .option('--max-loops <n>', 'the loop budget, likewise', parseBudget)
     .option('-f, --format <name>', formatHelp(), 'auto')
+    .option(
+      '--stately [url]',
+      "show runs in one of Stately's tools too (default: the one at ws://localhost:8080)",
+    )
     .option('--json', 'print the address as a JSON object')
     .addHelpText('after', EXAMPLES)
     .action(async (files: string[], flags: InspectFlags) => {

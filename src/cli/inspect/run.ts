@@ -13,6 +13,7 @@ import { formatNamed, replayConfigFrom } from '../options.ts';
 import { Progress } from '../progress.ts';
 import { count } from '../text.ts';
 import { showFiles } from './show-files.ts';
+import { toStately } from './to-stately.ts';
 
 const DEFAULT_PORT = 4983;
 
@@ -28,7 +29,8 @@ export async function runInspect(names: readonly string[], flags: InspectFlags, 
   const format = await formatNamed(flags.format);
   const page = await readPage();
   const inputs = await findInputs(names, io);
-  const store = new RunStore(flags.keep * 2 ** 20);
+  const stately = flags.stately === undefined ? undefined : await toStately(flags.stately);
+  const store = new RunStore(flags.keep * 2 ** 20, stately?.take);
   const server = await serve({
     store,
     page,
@@ -58,6 +60,7 @@ export async function runInspect(names: readonly string[], flags: InspectFlags, 
     await follow();
   } finally {
     await server.close();
+    await stately?.close();
   }
   return EXIT.interrupted;
 }
