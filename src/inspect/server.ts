@@ -168,9 +168,10 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const chunk of request as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > BODY_LIMIT) throw new Refused(413, 'too-large', `A batch may have ${BODY_LIMIT} bytes`);
-    chunks.push(chunk);
+    if (size <= BODY_LIMIT) chunks.push(chunk);
   }
+  // Read to its end all the same: a sender that is cut off never reads why.
+  if (size > BODY_LIMIT) throw new Refused(413, 'too-large', `A batch may have ${BODY_LIMIT} bytes`);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
   } catch {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -97,8 +97,8 @@ async function shown(
   return [...latest.values()];
 }
 
-function write(name: string, events: readonly object[], more = ''): string {
-  writeFileSync(join(folder, name), events.map((event) => `${JSON.stringify(event)}\n`).join('') + more);
+function write(name: string, events: readonly object[]): string {
+  writeFileSync(join(folder, name), events.map((event) => `${JSON.stringify(event)}\n`).join(''));
   return name;
 }
 
@@ -206,84 +206,6 @@ describe('--stately', { timeout: 60_000 }, () => {
 });
 
 describe('files that are shown', { timeout: 60_000 }, () => {
-  it('are our own recordings as they were recorded, and followed as they grow', async () => {
-    const events = eventsOfRun('grows');
-    const file = write('grows.jsonl', events.slice(0, 2), '{"type":"call.ended","run":"grows",');
-    const server = await inspecting(file);
-    expect(await shown(server, (runs) => runs.length > 0)).toMatchObject([
-      { run: 'grows', source: 'grows.jsonl', live: true, inFlight: 1, startedAt: 1, clock: 'time' },
-    ]);
-    const rest = '"time":5,"call":"c","seq":1,"tool":"search","ok":true,"late":false}\n';
-    appendFileSync(join(folder, file), `${rest}${JSON.stringify(events[3])}\n`);
-    expect(await shown(server, ended(1))).toMatchObject([
-      { run: 'grows', live: false, stepCount: 1, calls: 1 },
-    ]);
-    expect(await server.command.interrupt()).toBe(130);
-    expect(server.command.errors).toBe('');
-  });
-
-  it('are followed when the log is rotated', async () => {
-    const file = write('rotated.jsonl', eventsOfRun('first').slice(0, 2));
-    const server = await inspecting('--file', file);
-    await shown(server, (runs) => runs.length === 1);
-    appendFileSync(
-      join(folder, file),
-      eventsOfRun('first')
-        .slice(2)
-        .map((event) => `${JSON.stringify(event)}\n`)
-        .join(''),
-    );
-    renameSync(join(folder, file), join(folder, 'rotated.1.jsonl'));
-    write(file, [{ type: 'log.opened', time: 1 }, ...eventsOfRun('second')]);
-    expect((await shown(server, ended(2))).map(({ run }) => run)).toEqual(['first', 'second']);
-    rmSync(join(folder, file));
-    expect(await server.command.interrupt()).toBe(130);
-    expect(server.command.errors).toBe('');
-  });
-
-  it('are read over faults, which are told on both sides', async () => {
-    const file = write('faulty.jsonl', eventsOfRun('one'), 'nonsense\n{"type":"call.started"}\n');
-    appendFileSync(
-      join(folder, file),
-      eventsOfRun('two')
-        .map((event) => `${JSON.stringify(event)}\n`)
-        .join(''),
-    );
-    const server = await inspecting(file, 'nowhere.jsonl');
-    expect(await shown(server, ended(2))).toHaveLength(2);
-    const all = await listenUntil(server as never, (all) => all.at(-1)?.name === 'ready');
-    expect(of(all, 'dropped').at(-1)?.faults).toMatchObject([
-      { file: 'faulty.jsonl', line: 5 },
-      { file: 'faulty.jsonl', line: 6 },
-      { file: 'nowhere.jsonl', line: null },
-    ]);
-    expect(server.command.errors).toContain('unreadable: faulty.jsonl:5: this is no event');
-    expect(server.command.errors).toContain('unreadable: nowhere.jsonl: there is no such file');
-  });
-
-  it('of other formats are put to the configuration, call by call, and its decisions are shown', async () => {
-    const call = (id: string) => ({
-      role: 'assistant',
-      content: null,
-      tool_calls: [{ id, type: 'function', function: { name: 'search', arguments: '{}' } }],
-    });
-    const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'found' });
-    const messages = ['a', 'b', 'c'].flatMap((id) => [call(id), result(id)]);
-    write('chat.jsonl', [{ messages: [{ role: 'user', content: 'hi' }, ...messages] }]);
-    const server = await inspecting('chat.jsonl', '--max-steps', '2');
-    expect(await shown(server, ended(1))).toMatchObject([
-      {
-        source: 'chat.jsonl',
-        clock: 'order',
-        calls: 3,
-        stepCount: 2,
-        maxSteps: 2,
-        refused: 1,
-        lastRefusal: { code: 'step-budget', message: 'Step budget exhausted: 2/2', tool: 'search' },
-      },
-    ]);
-  });
-
   it('may be standard input, as it comes', async () => {
     const server = await inspecting('-');
     const [first, ...rest] = eventsOfRun('piped');

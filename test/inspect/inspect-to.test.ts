@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createEnforcement } from '../../src/index.ts';
 import { inspectTo } from '../../src/inspect/index.ts';
 import { snapshot } from '../../src/inspect/snapshot.ts';
@@ -74,6 +77,75 @@ describe('inspectTo', () => {
     await observer.close();
     enforcement.beginRun().finish();
     expect(observer.dropped).toBe(dropped);
+  });
+});
+
+describe('a server that does not take what it is sent', { timeout: 30_000 }, () => {
+  async function warningOf(act: () => Promise<void>): Promise<string> {
+    const warned = once(process, 'warning');
+    await act();
+    const [warning] = await warned;
+    return `${warning.name}: ${warning.message}`;
+  }
+
+  it('has the events sent again when it is back', async () => {
+    const { port, close } = await startServer();
+    await close();
+    const enforcement = createEnforcement();
+    const observer = inspectTo(`http://127.0.0.1:${port}/?token=${TOKEN}`);
+    enforcement.on(observer);
+    enforcement.beginRun({ id: 'patient' }).finish();
+    await observer.flush();
+    expect(observer.problem).toMatch(/cannot be reached/);
+    const { store } = await startServer({ port });
+    await vi.waitFor(() => expect(store.runs.size).toBe(1), 20_000);
+    expect(observer).toMatchObject({ problem: null, dropped: 0 });
+    await observer.close();
+  });
+
+  it('for good has them dropped, once it has said why', async () => {
+    const { url, store } = await startServer();
+    const enforcement = createEnforcement();
+    const observer = inspectTo(url);
+    enforcement.on(observer);
+    const run = enforcement.beginRun({ id: 'large' });
+    await observer.flush();
+    await run.callTool('x'.repeat(9 * 2 ** 20), {}, () => 1);
+    const warning = await warningOf(() => observer.flush());
+    expect(warning).toMatch(
+      /^PhasegateWarning: phasegate inspect refuses the events: A batch may have 8388608 bytes$/,
+    );
+    run.finish();
+    await observer.close();
+    expect(observer.dropped).toBe(2);
+    expect(store.runs.get('1')?.summary()).toMatchObject({ run: 'large', live: false });
+  });
+
+  it('for its token keeps them, and says so once', async () => {
+    const { port } = await startServer();
+    const enforcement = createEnforcement();
+    const observer = inspectTo(`http://127.0.0.1:${port}/?token=${'x'.repeat(32)}`);
+    enforcement.on(observer);
+    enforcement.beginRun().finish();
+    const warning = await warningOf(() => observer.flush());
+    expect(warning).toMatch(
+      /^PhasegateWarning: phasegate inspect refuses the events: The token is another one/,
+    );
+    expect(observer).toMatchObject({ dropped: 0, problem: warning.replace('PhasegateWarning: ', '') });
+    await observer.close();
+  });
+
+  it('because it is another program is one that cannot be reached', async () => {
+    const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const observer = inspectTo(`http://localhost:${port}/?token=${TOKEN}`);
+    const enforcement = createEnforcement();
+    enforcement.on(observer);
+    enforcement.beginRun().finish();
+    await observer.close();
+    expect(observer.problem).toMatch(/cannot be reached: .*JSON/);
   });
 });
 
