@@ -1,0 +1,101 @@
+import {
+  type Attributes,
+  type Context,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { version } from '../../package.json';
+import type { CallRefused, CallStarted, RunStarted } from '../events.ts';
+import { Clock } from './clock.ts';
+import { frameworkSpan, lacking } from './framework-span.ts';
+import type { Settings } from './options.ts';
+import { cut, shortName, shortText } from './words.ts';
+
+const ARGUMENTS_LENGTH = 8192;
+
+/** The span of a run or a call. */
+export interface Spanned {
+  readonly span: Span;
+  /** Whether it was made here, and not by a framework that ends it by itself. */
+  readonly own: boolean;
+}
+
+/** Makes spans, and ends them. */
+export class Spans {
+  readonly #tracer: Tracer;
+  readonly #settings: Settings;
+  readonly #clock = new Clock();
+  // Each is of one call: one that is made in the body of another, of the same tool, has a span of its own.
+  readonly #taken = new WeakSet<Span>();
+
+  constructor(settings: Settings) {
+    this.#tracer = (settings.tracerProvider ?? trace).getTracer('phasegate', version);
+    this.#settings = settings;
+  }
+
+  /** The span of a run that begins. */
+  beginRun(event: RunStarted, agentName: string | undefined, around: Context): Spanned {
+    const name = agentName === undefined ? 'invoke_agent' : `invoke_agent ${agentName}`;
+    const conversation = this.#settings.conversationId(event);
+    return this.#begin(name, around, {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': agentName,
+      'gen_ai.conversation.id': conversation && shortName(conversation),
+      'phasegate.run.id': shortName(event.run),
+    });
+  }
+
+  /** The span of a call that was decided: the framework's own, where it has opened one for it. */
+  beginCall(event: CallStarted | CallRefused, decision: Attributes, around: Context): Spanned {
+    const name = shortName(event.tool);
+    const attributes: Attributes = {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': name,
+      'gen_ai.tool.call.id': event.call === null ? undefined : shortName(event.call),
+      'phasegate.run.id': event.run === null ? undefined : shortName(event.run),
+      ...decision,
+    };
+    const framework = frameworkSpan(around, event.tool);
+    const spanned =
+      framework === undefined || this.#taken.has(framework)
+        ? this.#begin(`execute_tool ${name}`, around, attributes)
+        : { span: framework.setAttributes(lacking(framework, attributes)), own: false };
+    this.#taken.add(spanned.span);
+    if (spanned.span.isRecording()) this.#showArguments(spanned.span, event);
+    return spanned;
+  }
+
+  /** Tells of something that happened in a span. */
+  tell({ span }: Spanned, what: string, attributes: Attributes): void {
+    span.addEvent(what, attributes, this.#clock.now());
+  }
+
+  end({ span, own }: Spanned): void {
+    if (!own) return;
+    try {
+      span.end(this.#clock.now());
+    } catch {
+      // A processor failed. Others that are to end now do all the same.
+    }
+  }
+
+  #begin(name: string, around: Context, attributes: Attributes): Spanned {
+    const startTime = this.#clock.now();
+    const span = this.#tracer.startSpan(name, { kind: SpanKind.INTERNAL, attributes, startTime }, around);
+    return { span, own: true };
+  }
+
+  #showArguments(span: Span, { args, tool }: CallStarted | CallRefused): void {
+    const shown = this.#settings.argumentsShown(args, tool);
+    if (shown !== undefined) span.setAttribute('gen_ai.tool.call.arguments', cut(shown, ARGUMENTS_LENGTH));
+  }
+}
+
+/** Marks a span as failed, with a word that few failures have for themselves, and a text. */
+export function fail({ span }: Spanned, errorType: string, message: string): void {
+  span.setAttribute('error.type', errorType);
+  span.setStatus({ code: SpanStatusCode.ERROR, message: shortText(message) });
+}
