@@ -112,7 +112,6 @@ export class TracedRun {
   /** Nothing more will be told of the run. */
   leave(): void {
     for (const call of this.#calls.values()) this.#spans.end(call);
-    this.#calls.clear();
     this.#spans.end(this.#spanned);
   }
 

@@ -36,7 +36,7 @@ function metered(maxSteps: number, options: OtelOptions = {}) {
 test('Calls are counted by tool and decision, and refusals by code', async () => {
   const { enforcement, read, counts, ask } = metered(2);
   await enforcement.withRun(async (run) => {
-    for (const tool of ['search', 'read', 'search', 'deny hourly', 'read']) await ask(run, tool);
+    for (const tool of ['search', 'deny hourly', 'read', 'search', 'read']) await ask(run, tool);
   });
   expect((await read('phasegate.calls')).unit).toBe('{call}');
   expect(await counts('phasegate.calls', 'phasegate.decision', 'gen_ai.tool.name')).toEqual({
@@ -49,7 +49,7 @@ test('Calls are counted by tool and decision, and refusals by code', async () =>
   expect(await counts('phasegate.refusals', 'phasegate.code', 'gen_ai.tool.name')).toEqual({
     'step-budget search': 1,
     'step-budget read': 1,
-    'step-budget _other': 1,
+    'hourly _other': 1,
   });
 });
 
@@ -156,10 +156,19 @@ test('The global provider counts, also one that is set after the observer was ma
   expect((await read('phasegate.calls')).points).toHaveLength(1);
 });
 
-test('Calls of a run that was live before are counted', async () => {
+test('A call outside of any run is counted', async () => {
   const { enforcement, counts } = metered(5);
-  const run = createEnforcement().beginRun();
-  run.finish();
   await outcomeOf(enforcement.tool('search', () => 1)());
   expect(await counts('phasegate.refusals', 'phasegate.code')).toEqual({ 'no-active-run': 1 });
+});
+
+test('Calls of a run that was live before are counted', async () => {
+  const { provider, read } = metering();
+  const enforcement = createEnforcement();
+  const run = enforcement.beginRun();
+  enforcement.on(otel({ meterProvider: provider }));
+  await run.callTool('search', {}, () => 1);
+  run.finish();
+  expect((await read('phasegate.calls')).points).toHaveLength(1);
+  expect((await read('phasegate.steps.left')).points).toEqual([]);
 });
