@@ -1,5 +1,5 @@
 import { type Attributes, type Counter, type Histogram, type Meter, metrics } from '@opentelemetry/api';
-import { version } from '../../package.json';
+import packageJson from '../../package.json' with { type: 'json' };
 import type { CallRefused, CallStarted, PhasegateEvent, RunEnded } from '../events.ts';
 import type { Settings } from './options.ts';
 import { inSeconds, type TracedRun } from './traced-run.ts';
@@ -73,7 +73,7 @@ export class Metrics {
   // At the first event, since a global provider that is set later would never be seen.
   get #made(): Instruments {
     this.#instruments ??= instrumentsOf(
-      (this.#settings.meterProvider ?? metrics).getMeter('phasegate', version),
+      (this.#settings.meterProvider ?? metrics).getMeter('phasegate', packageJson.version),
     );
     return this.#instruments;
   }

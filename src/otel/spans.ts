@@ -7,7 +7,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { version } from '../../package.json';
+import packageJson from '../../package.json' with { type: 'json' };
 import type { CallRefused, CallStarted, RunStarted } from '../events.ts';
 import { Clock } from './clock.ts';
 import { frameworkSpan, lacking } from './framework-span.ts';
@@ -21,6 +21,8 @@ export interface Spanned {
   readonly span: Span;
   /** Whether it was made here, and not by a framework that ends it by itself. */
   readonly own: boolean;
+  /** When it began, or was found. */
+  readonly begun: number;
 }
 
 /** Makes spans, and ends them. */
@@ -32,7 +34,7 @@ export class Spans {
   readonly #taken = new WeakSet<Span>();
 
   constructor(settings: Settings) {
-    this.#tracer = (settings.tracerProvider ?? trace).getTracer('phasegate', version);
+    this.#tracer = (settings.tracerProvider ?? trace).getTracer('phasegate', packageJson.version);
     this.#settings = settings;
   }
 
@@ -62,7 +64,7 @@ export class Spans {
     const spanned =
       framework === undefined || this.#taken.has(framework)
         ? this.#begin(`execute_tool ${name}`, around, attributes)
-        : { span: framework.setAttributes(lacking(framework, attributes)), own: false };
+        : this.#take(framework, attributes);
     this.#taken.add(spanned.span);
     if (spanned.span.isRecording()) this.#showArguments(spanned.span, event);
     return spanned;
@@ -73,19 +75,25 @@ export class Spans {
     span.addEvent(what, attributes, this.#clock.now());
   }
 
-  end({ span, own }: Spanned): void {
+  /** @param time When it ended; now, if it is not given. */
+  end({ span, own }: Spanned, time = this.#clock.now()): void {
     if (!own) return;
     try {
-      span.end(this.#clock.now());
+      span.end(time);
     } catch {
       // A processor failed. Others that are to end now do all the same.
     }
   }
 
   #begin(name: string, around: Context, attributes: Attributes): Spanned {
-    const startTime = this.#clock.now();
-    const span = this.#tracer.startSpan(name, { kind: SpanKind.INTERNAL, attributes, startTime }, around);
-    return { span, own: true };
+    const begun = this.#clock.now();
+    const options = { kind: SpanKind.INTERNAL, attributes, startTime: begun };
+    return { span: this.#tracer.startSpan(name, options, around), own: true, begun };
+  }
+
+  #take(framework: Span, attributes: Attributes): Spanned {
+    framework.setAttributes(lacking(framework, attributes));
+    return { span: framework, own: false, begun: this.#clock.now() };
   }
 
   #showArguments(span: Span, { args, tool }: CallStarted | CallRefused): void {

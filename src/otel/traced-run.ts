@@ -133,7 +133,7 @@ export function refuseCall(spans: Spans, event: CallRefused, steps: Attributes, 
   };
   const spanned = spans.beginCall(event, decision, around);
   fail(spanned, refusalType(event.code), event.message);
-  spans.end(spanned);
+  spans.end(spanned, spanned.begun);
 }
 
 function reasonsOf({ code, stage, message }: CallRefused): Attributes {

@@ -24,7 +24,7 @@ export function shortText(text: string): string {
 }
 
 /** What stands for all names for which there is no room. */
-export const OTHER = '_other';
+const OTHER = '_other';
 
 /** Names that may become values of a metric's attribute: the first so many. */
 export class FewNames {

@@ -11,7 +11,7 @@ import { type OtelOptions, otel } from '../../src/otel/index.ts';
 import { readSettings } from '../../src/otel/options.ts';
 import { Traces } from '../../src/otel/traces.ts';
 import { collectGarbage, gate, outcomeOf } from '../core/helpers.ts';
-import { globalTracing, lengthOf, only } from './support.ts';
+import { globalTracing, only } from './support.ts';
 
 const { spans, span, tree, forget } = globalTracing();
 
@@ -186,7 +186,7 @@ describe('A call that was refused', () => {
     run.finish();
     expect(tree()).toEqual(['invoke_agent', '  execute_tool search']);
     const call = span('execute_tool search');
-    expect(lengthOf(call)).toBeLessThan(1);
+    expect(call.endTime).toEqual(call.startTime);
     expect(call.status).toEqual({ code: SpanStatusCode.ERROR, message: 'Step budget exhausted: 0/0' });
     expect(call.attributes).toEqual({
       'gen_ai.operation.name': 'execute_tool',

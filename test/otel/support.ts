@@ -49,7 +49,7 @@ export function metering() {
 }
 
 /** The names of spans, each below the one that it lies in. */
-export function treeOf(spans: readonly ReadableSpan[]): string[] {
+function treeOf(spans: readonly ReadableSpan[]): string[] {
   const ids = new Set(spans.map((span) => span.spanContext().spanId));
   const below = (parent: string | undefined, indent: string): string[] =>
     spans
@@ -59,11 +59,6 @@ export function treeOf(spans: readonly ReadableSpan[]): string[] {
       })
       .flatMap((span) => [`${indent}${span.name}`, ...below(span.spanContext().spanId, `${indent}  `)]);
   return below(undefined, '');
-}
-
-/** How long a span is, in milliseconds. */
-export function lengthOf({ startTime, endTime }: ReadableSpan): number {
-  return (endTime[0] - startTime[0]) * 1e3 + (endTime[1] - startTime[1]) / 1e6;
 }
 
 export function only<T>(found: readonly T[]): T {
