@@ -4,13 +4,13 @@ import type { RefusalCode } from '../decide.ts';
 const NAME_LENGTH = 100;
 const TEXT_LENGTH = 500;
 
-/** The beginning of a text, with a mark where it was cut. */
+/**
+ * The beginning of a text, with a mark where it was cut. Half a character, as a model may write one, would make a collector
+ * refuse all that comes with it.
+ */
 export function cut(text: string, length: number): string {
-  if (text.length <= length) return text;
-  // Not in the middle of a character.
-  const last = text.charCodeAt(length - 2);
-  const isHalf = last >= 0xd800 && last < 0xdc00;
-  return `${text.slice(0, isHalf ? length - 2 : length - 1)}…`;
+  const short = text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+  return short.replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
 /** A name or an id. */

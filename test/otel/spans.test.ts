@@ -277,12 +277,12 @@ describe('What tools are called with', () => {
 });
 
 describe('Names that a model made up', () => {
-  test('are cut, and never in the middle of a character', async () => {
+  test('are cut, and have whole characters only', async () => {
     const tool = `${'x'.repeat(98)}😀${'y'.repeat(1_000_000)}`;
     const run = traced().beginRun({ id: tool });
     await run.callTool(tool, {}, () => 1, { callId: tool });
     run.abort(tool);
-    const short = `${'x'.repeat(98)}…`;
+    const short = `${'x'.repeat(98)}\ufffd…`;
     const call = span(`execute_tool ${short}`);
     expect(call.attributes).toMatchObject({
       'gen_ai.tool.name': short,
@@ -291,6 +291,11 @@ describe('Names that a model made up', () => {
     });
     expect(span('invoke_agent').attributes['phasegate.run.reason']).toHaveLength(500);
   });
+});
+
+test('Half a character of a model is none of a span', async () => {
+  await traced().withRun((run) => run.callTool('a\ud800b😀', {}, () => 1));
+  expect(tree()).toEqual(['invoke_agent', '  execute_tool a\ufffdb😀']);
 });
 
 describe('What is never ended', () => {
