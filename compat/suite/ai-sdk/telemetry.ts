@@ -63,6 +63,22 @@ export function describeTelemetry(version: Version, { settings, call }: Telemetr
       expect(ids.sort()).toEqual(['asked-1', 'asked-2']);
     });
 
+    it('a stream is traced as its pieces are made', async () => {
+      const stage = new Stage(version);
+      stage.world.enforcement.on(otel({ agentName: 'finder' }));
+      const script = turns(times(2, 'search'));
+      const streamText = stage.gate().agent(ai['streamText']);
+      const result = streamText({ ...stage.settings(script, () => 'found'), ...settings });
+      expect(await result.text).toBe('done');
+      const spans = exporter.getFinishedSpans();
+      expect(new Set(spans.map((span) => span.spanContext().traceId)).size).toBe(1);
+      expect(named(spans, call).map(({ attributes }) => attributes['phasegate.decision'])).toEqual([
+        'admitted',
+        'admitted',
+      ]);
+      expect(spans.filter(({ name }) => name.startsWith('execute_tool') && name !== call)).toEqual([]);
+    });
+
     it('a refusal is told in the span of its call, and in that of the run', async () => {
       const spans = await spansOf(4, () => 'found');
       const decisions = named(spans, call).map(({ attributes }) => attributes['phasegate.decision']);
