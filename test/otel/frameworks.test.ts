@@ -63,6 +63,16 @@ describe('The span that a framework opened for a call', () => {
     expect(span('tool').attributes).toMatchObject(attributes);
   });
 
+  test('is the framework’s to end', async () => {
+    await traced().withRun((run) =>
+      tracer.startActiveSpan('execute_tool search', async (active) => {
+        await run.callTool('search', {}, () => 1);
+        expect(active.isRecording()).toBe(true);
+        active.end();
+      }),
+    );
+  });
+
   test('tells of a refusal, which is an event of the run too', async () => {
     await traced(0).withRun((run) =>
       within('execute_tool search', {}, () => outcomeOf(run.callTool('search', {}, () => 1))),
