@@ -11,6 +11,7 @@ import {
   DEFAULT_TRANSITIONS,
   type Enforcement,
   isTerminal,
+  type Observer,
   type Phase,
   type PhaseActor,
   type PhasegateEvent,
@@ -169,7 +170,8 @@ export class World {
   readonly #seen = new Map<string, SnapshotFrom<PhaseMachine> | null>();
   #ids = 0;
 
-  constructor(s: Scheduler, program: Program) {
+  /** @param observer Somebody who observes it all, and must change nothing. */
+  constructor(s: Scheduler, program: Program, observer?: Observer) {
     this.#s = s;
     this.#program = program;
     const {
@@ -195,6 +197,7 @@ export class World {
       ...(checked ? { monitor } : {}),
       ...(inspected ? { inspect: (event) => this.#inspect('the first', event) } : {}),
     });
+    if (observer !== undefined) this.#enforcement.on(observer);
     this.#enforcement.on((event) => this.#hear(event));
     if (refuses !== null) {
       this.#enforcement.on({
