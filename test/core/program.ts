@@ -153,11 +153,11 @@ interface Told {
   looks: number;
 }
 
-/** Somebody who hears of all that happens, and is asked after each step whether a run is as he was told. */
+/** Somebody who observes it all, and must change nothing. */
 export interface Spectator {
   readonly observer: Observer;
-  /** @returns What is wrong. */
-  look(run: Run): string | undefined;
+  /** Is asked after each step whether a run is as he was told. @returns What is wrong. */
+  look?(run: Run): string | undefined;
 }
 
 /** Runs a program, and collects whatever breaks a rule. */
@@ -205,8 +205,8 @@ export class World {
       ...(checked ? { monitor } : {}),
       ...(inspected ? { inspect: (event) => this.#inspect('the first', event) } : {}),
     });
-    this.#enforcement.on((event) => this.#hear(event));
     for (const { observer } of spectators) this.#enforcement.on(observer);
+    this.#enforcement.on((event) => this.#hear(event));
     if (refuses !== null) {
       this.#enforcement.on({
         required: true,
@@ -444,7 +444,7 @@ export class World {
       if (state === undefined) continue;
       this.#lookAtActor(told, state);
       for (const spectator of this.#spectators) {
-        const fault = told.run && spectator.look(told.run);
+        const fault = told.run && spectator.look?.(told.run);
         if (fault !== undefined) this.#fault(fault);
       }
       this.#lookAtInspectors(told, state);
