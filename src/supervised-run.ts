@@ -23,6 +23,7 @@ import {
 } from './decide.ts';
 import { describe, messageOf } from './describe.ts';
 import { invalidArgument, RunAbortedError, SavedRunError, type Stage } from './errors.ts';
+import type { RunStarted } from './events.ts';
 import { type LogEntry, RunLog } from './log.ts';
 import type { PhaseEvent } from './machine.ts';
 import type { ValidationResult } from './monitor.ts';
@@ -361,7 +362,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
         run: this.id,
         parent: parent?.id ?? null,
         call: this.parentCall?.id ?? null,
-        resumed: resumption === undefined ? null : this.state,
+        resumed: resumption === undefined ? null : resumedFrom(resumption),
       });
     }
     if (resumption?.inFlight === 'interrupt') this.#interruptCalls(resumption.saved.calls);
@@ -925,6 +926,10 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 const NO_CALLS: readonly SavedCall[] = Object.freeze([]);
 const ONE_IN_FLIGHT = condition(true, true, 1);
 const ROOMS = condition(false, false, 0);
+
+function resumedFrom({ saved: { state, calls } }: Resumption): NonNullable<RunStarted['resumed']> {
+  return { state, calls };
+}
 
 // The events that the machine takes for the step of a call.
 function eventsOf({ path }: Step, joins: boolean): PhaseEvent[] {

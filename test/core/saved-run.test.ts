@@ -120,7 +120,7 @@ describe('SPEC §11.2: calls in flight', () => {
     ]);
     expect(resumed.callsInFlight).toEqual([]);
     expect(events).toMatchObject([
-      { type: 'run.started', run: 'r1', resumed: run.state },
+      { type: 'run.started', run: 'r1', resumed: { state: run.state, calls: resumed.interrupted } },
       { type: 'call.ended', call: 'c2', ok: true, late: false, interrupted: true },
       { type: 'phase.entered', from: 'ACTING', phase: 'OBSERVING' },
       { type: 'call.ended', call: 'c1', ok: true, late: false, interrupted: true },
