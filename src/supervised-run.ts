@@ -432,10 +432,11 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   #restore({ id, state, callsAsked, calls, childCalls }: SavedRun): void {
     const { phase, stepCount, loopCount, finished, reason } = state;
-    for (let run = this.#nesting.payer; run !== null; run = run.parent)
-      run.#checkChild(id, stepCount, calls.length);
     for (let run = this.#nesting.payer; run !== null; run = run.parent) {
-      if (calls.length > 0) run.#more.unclaimedCalls -= calls.length;
+      run.#checkChild(id, stepCount, calls.length + childCalls);
+    }
+    for (let run = this.#nesting.payer; run !== null && calls.length > 0; run = run.parent) {
+      run.#more.unclaimedCalls -= calls.length;
     }
     const [looped = phase, loops = 0] = Object.entries(loopCount)[0] ?? [];
     this.#at = this.#terms.table.row(phase);
@@ -470,8 +471,8 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     throw new SavedRunError(
       'parent',
       'parent',
-      `run ${describe(id)} has made ${steps} steps and has ${calls} calls in flight, and run ${describe(this.id)}, ` +
-        `whose budget it shares, knows of ${this.stepCount} and ${unclaimed}`,
+      `run ${describe(id)} has made ${steps} steps and has ${calls} calls in flight, and of these run ` +
+        `${describe(this.id)}, whose budget it shares, knows ${this.stepCount} and ${unclaimed}`,
     );
   }
 

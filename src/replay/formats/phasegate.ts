@@ -60,6 +60,11 @@ type Line = Fields<
 
 type Resumed = Pick<RunState, 'phase' | 'stepCount' | 'loopCount' | 'finished'>;
 
+interface ResumedRun {
+  readonly state: Resumed;
+  readonly calls: readonly ResumedCall[];
+}
+
 interface ResumedCall {
   readonly seq: unknown;
   readonly id: string | undefined;
@@ -68,7 +73,7 @@ interface ResumedCall {
 }
 
 /** Where a run goes on; `undefined` for one that begins, `null` where it cannot be read. */
-function resumedIn(value: unknown): { state: Resumed; calls: readonly ResumedCall[] } | undefined | null {
+function resumedIn(value: unknown): ResumedRun | undefined | null {
   if (value === undefined || value === null) return undefined;
   const resumed = fieldsOf<'state' | 'calls'>(value);
   const state = fieldsOf<keyof Resumed>(resumed?.state);
@@ -86,6 +91,15 @@ function resumedIn(value: unknown): { state: Resumed; calls: readonly ResumedCal
     return tool === undefined ? [] : [{ seq: call?.seq, id: nameOf(call?.id), tool, parent: call?.parent }];
   });
   return { state: { phase, stepCount, loopCount, finished: state?.finished === true }, calls };
+}
+
+// Calls in flight are made again. The first of a visit to ACTING is no self-loop, and all others are nested, or tried again.
+function beforeCalls({ state, calls }: ResumedRun): Resumed {
+  if (calls.length === 0) return state;
+  const loops = (state.loopCount[state.phase] ?? 0) - calls.length;
+  return loops < 0
+    ? { ...state, phase: 'IDLE', loopCount: {} }
+    : { ...state, loopCount: { [state.phase]: loops } };
 }
 
 function isWhole(value: unknown): value is number {
@@ -175,7 +189,7 @@ class Recording {
     }
     // What was recorded before it was saved may be in the same file.
     const known = resumed ? this.#live.get(run) : undefined;
-    if (known === undefined) this.#beginAnew(run, line, resumed?.state, at);
+    if (known === undefined) this.#beginAnew(run, line, resumed && beforeCalls(resumed), at);
     if (!resumed) return;
     if (resumed.state.finished) this.#endRun(run, line);
     else this.#goOn(run, this.#callsOf(run), resumed.calls, at);
