@@ -189,7 +189,7 @@ class Recording {
     }
     // What was recorded before it was saved may be in the same file.
     const known = resumed ? this.#live.get(run) : undefined;
-    if (known === undefined) this.#beginAnew(run, line, resumed && beforeCalls(resumed), at);
+    if (known === undefined) this.#beginAnew(run, line, resumed ? beforeCalls(resumed) : undefined, at);
     if (!resumed) return;
     if (resumed.state.finished) this.#endRun(run, line);
     else this.#goOn(run, this.#callsOf(run), resumed.calls, at);
