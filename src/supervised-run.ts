@@ -456,7 +456,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     for (const { seq, id, tool, parent } of calls) {
       const call = new SupervisedCall(this, tool, undefined, seq, id, bySeq.get(parent) ?? null);
       call.status = 'in-flight';
-      call.nested = call.parent !== null;
       bySeq.set(seq, call);
       this.#active = pushCall(this.#active, call);
     }
