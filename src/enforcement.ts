@@ -2,10 +2,10 @@ import type { Config } from './config.ts';
 import { innermostFrame } from './context.ts';
 import { isCount } from './decide.ts';
 import { invalidArgument, PhasegateError, ToolExecutionBlocked } from './errors.ts';
-import { Emitter, type Listener } from './events.ts';
 import { createMonitor, enabledAmong, type Monitor } from './monitor.ts';
 import { moveTable } from './move-table.ts';
 import { parentCallOf } from './nesting.ts';
+import { type Listener, type Observer, Observers } from './observers.ts';
 import { checkOptions } from './options.ts';
 import { SUPERVISOR_OPTIONS } from './rules.ts';
 import type { Run, RunOptions } from './run.ts';
@@ -99,13 +99,14 @@ export interface Enforcement {
   /** The run that the present code is inside of; `null` outside of one, or where the platform cannot tell. */
   currentRun(): Run | null;
   /**
-   * Tells a listener of everything that happens from now on.
+   * Tells a listener of everything that happens from now on; or an observer, which may do more.
    *
    * @returns A function that ends the subscription.
+   * @throws {PhasegateError} `invalid-argument`.
    * @example
    * const off = enforcement.on((event) => console.log(JSON.stringify(event)));
    */
-  on(listener: Listener): () => void;
+  on(observer: Listener | Observer): () => void;
 }
 
 /**
@@ -145,7 +146,7 @@ export function createEnforcement(options: EnforcementOptions = {}): Enforcement
       : undefined,
     waitTimeoutMs,
     logLimit,
-    events: new Emitter(),
+    events: new Observers(),
   });
 }
 
@@ -214,9 +215,12 @@ class SupervisingEnforcement implements Enforcement {
     return innermostFrame(({ run }) => run.host === this.#host)?.run ?? null;
   }
 
-  on(listener: Listener): () => void {
-    if (typeof listener !== 'function') throw invalidArgument('listener', 'a function', listener);
-    return this.#host.events.on(listener);
+  on(observer: Listener | Observer): () => void {
+    if (typeof observer === 'function') return this.#host.events.on({ listen: observer });
+    if (typeof observer?.listen !== 'function') {
+      throw invalidArgument('observer', 'a function, or an observer with `listen`', observer);
+    }
+    return this.#host.events.on(observer);
   }
 
   // Made once for all runs between two edits of the supervisor's table.
@@ -235,12 +239,18 @@ class SupervisingEnforcement implements Enforcement {
         time: Date.now(),
         run: null,
         call: null,
+        seq: 0,
         tool,
         parent: null,
         args: args.length > 1 ? args : args[0],
         code: 'no-active-run',
         message,
         stage: 'enforcement',
+        phase: null,
+        stepCount: 0,
+        loopCount: 0,
+        waitedMs: 0,
+        decisionMs: 0,
       });
     }
     return new ToolExecutionBlocked(message, {

@@ -38,7 +38,6 @@ export type {
   CallRefused,
   CallStarted,
   CallWaiting,
-  Listener,
   PhaseEntered,
   PhasegateEvent,
   PhaseProposed,
@@ -59,6 +58,7 @@ export {
   type ToolCall,
   type ValidationResult,
 } from './monitor.ts';
+export type { Listener, Observer, Scope } from './observers.ts';
 export {
   DEFAULT_PHASES,
   DEFAULT_TRANSITIONS,

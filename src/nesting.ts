@@ -58,8 +58,10 @@ export function parentCallOf(saved: SavedRun, given: Call | null | undefined): S
     throw new SavedRunError('parent', 'parent', `it goes on in a call of run ${name}, and was given ${got}`);
   }
   const { run } = found;
-  if (run.depth + 1 > Math.min(saved.maxDepth ?? Number.POSITIVE_INFINITY, run.maxDepth)) {
-    differs('parent', 'maxDepth', `at least ${run.depth + 1} inside of run ${name}`, saved.maxDepth);
+  const maxDepth = saved.maxDepth ?? Number.POSITIVE_INFINITY;
+  if (maxDepth <= run.depth || maxDepth > run.maxDepth) {
+    const expected = `from ${run.depth + 1} to ${run.maxDepth} inside of run ${name}`;
+    differs('parent', 'maxDepth', expected, saved.maxDepth);
   }
   return found;
 }

@@ -1,6 +1,7 @@
 import fc, { type Scheduler } from 'fast-check';
 import {
   type Call,
+  type CallRefused,
   type CheckAnswer,
   createEnforcement,
   createMonitor,
@@ -53,6 +54,8 @@ export interface Program {
   readonly checked: boolean;
   /** After how many events of a run its actor is asked for; never, when it is `null`. */
   readonly actorAfter: number | null;
+  /** An observer that calls depend on lets every nth call of a run not start; `null`: there is none. */
+  readonly refuses: number | null;
   readonly transitions: readonly Transition[];
   /** One agent for each outermost run, all at once. */
   readonly agents: readonly { readonly body: readonly Op[]; readonly together: boolean }[];
@@ -110,6 +113,7 @@ export const program: fc.Arbitrary<Program> = fc.record({
   onRejected: fc.constantFrom('deny' as const, 'deny' as const, 'terminate' as const),
   checked: fc.boolean(),
   actorAfter: fc.option(fc.constantFrom(0, 0, 3, 7)),
+  refuses: fc.option(fc.integer({ min: 1, max: 4 }), { freq: 3 }),
   transitions: often(
     fc.constant(DEFAULT_TRANSITIONS),
     fc.constantFrom<readonly Transition[]>(
@@ -156,7 +160,7 @@ export class World {
   constructor(s: Scheduler, program: Program) {
     this.#s = s;
     this.#program = program;
-    const { checked, parallel, agents: _, actorAfter: __, ...rules } = program;
+    const { checked, parallel, agents: _, actorAfter: __, refuses, ...rules } = program;
     const check = (call: { callId?: string; runId?: string }) =>
       this.#check(call.runId ?? '', call.callId ?? '');
     // The check comes before `dfa`, so that it is asked in the moment in which the call is reserved.
@@ -170,6 +174,14 @@ export class World {
       ...(checked ? { monitor } : {}),
     });
     this.#enforcement.on((event) => this.#hear(event));
+    if (refuses !== null) {
+      this.#enforcement.on({
+        required: true,
+        listen: (event) => {
+          if (event.type === 'call.started' && event.seq % refuses === 0) throw new Error('the disk is full');
+        },
+      });
+    }
   }
 
   /** Runs the program to its end, then ends what is still live, and looks after each step. */
@@ -348,7 +360,7 @@ export class World {
         break;
       case 'call.refused':
         told.reserved.delete(event.call ?? '');
-        this.#isRight(told, event.call ?? '', event.code);
+        this.#isRight(told, event);
         break;
       case 'run.ended':
         if (told.finished) this.#fault(`${told.id} ends twice`);
@@ -358,8 +370,9 @@ export class World {
   }
 
   /** Whether a call was refused for a reason that holds: a rule that refuses too much is no rule. */
-  #isRight(told: Told, callId: string, code: string): void {
-    const { maxSteps, maxLoopsPerPhase } = this.#program;
+  #isRight(told: Told, { call, code, seq }: CallRefused): void {
+    const { maxSteps, maxLoopsPerPhase, refuses } = this.#program;
+    const callId = call ?? '';
     const check = this.#ops.get(callId)?.check;
     const state = told.run?.state ?? this.#enforcement.supervisor.initialState();
     const holds: Record<string, boolean> = {
@@ -367,6 +380,7 @@ export class World {
       'loop-budget': told.phase === 'ACTING' && told.loops + told.reserved.size >= maxLoopsPerPhase,
       'run-completed': state.finished,
       'check-refused': check === 'refuse',
+      'observer-failed': refuses !== null && seq % refuses === 0,
       'check-failed': check === 'throw' || check === 'nonsense',
       'action-unreachable': this.#enforcement.supervisor.rules.table.pathToActing(state.phase) === undefined,
     };

@@ -543,12 +543,12 @@ describe('SPEC §11.4: runs inside of runs', () => {
     expect(await answer).toMatchObject({ code: 'run-completed' });
   });
 
-  test('it does not lie deeper than it may', () => {
+  test.each([0, 6, null])('it does not lie deeper than it may: with %s levels', (levels) => {
     const { parent, child } = family();
     const enforcement = enforcementOf();
     const [call] = enforcement.resumeRun(parent, { inFlight: 'keep' }).callsInFlight;
-    const error = refused(() => enforcement.resumeRun(edited(child, 'maxDepth', 0), { parent: call }));
-    expect(error.message).toContain('maxDepth must be at least 1 inside of run "p", got 0');
+    const error = refused(() => enforcement.resumeRun(edited(child, 'maxDepth', levels), { parent: call }));
+    expect(error.message).toContain(`maxDepth must be from 1 to 5 inside of run "p", got ${levels}`);
   });
 
   test('in a parent run that has ended it ends at once', () => {
