@@ -4,13 +4,13 @@ import { isCount } from './decide.ts';
 import { invalidArgument, PhasegateError, ToolExecutionBlocked } from './errors.ts';
 import { createMonitor, enabledAmong, type Monitor } from './monitor.ts';
 import { moveTable } from './move-table.ts';
-import { parentCallOf } from './nesting.ts';
 import { type Listener, type Observer, Observers } from './observers.ts';
 import { checkOptions } from './options.ts';
+import { type ResumeOptions, resume } from './resume.ts';
 import { SUPERVISOR_OPTIONS } from './rules.ts';
 import type { Run, RunOptions } from './run.ts';
 import { checkTimeout } from './run-options.ts';
-import { checkResumeOptions, type ResumeOptions, readSavedRun, type SavedRun } from './saved-run.ts';
+import type { SavedRun } from './saved-run.ts';
 import { SupervisedRun } from './supervised-run.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
 import type { RunHost, Terms } from './terms.ts';
@@ -164,24 +164,8 @@ class SupervisingEnforcement implements Enforcement {
     return new SupervisedRun(this.#presentTerms(), options);
   }
 
-  resumeRun(given: SavedRun, options: ResumeOptions = {}): SupervisedRun {
-    checkResumeOptions(options);
-    const terms = this.#presentTerms();
-    const saved = readSavedRun(given, terms.rules, this.#host.dfa, options);
-    const { inFlight = 'interrupt', timeoutMs, signal } = options;
-    const { id, maxDepth, parent } = saved;
-    return new SupervisedRun(
-      terms,
-      {
-        id,
-        timeoutMs,
-        signal,
-        budget: parent?.budget,
-        maxDepth: maxDepth ?? Number.POSITIVE_INFINITY,
-        parent: parentCallOf(saved, options.parent),
-      },
-      { saved, inFlight },
-    );
+  resumeRun(saved: SavedRun, options: ResumeOptions = {}): SupervisedRun {
+    return resume(saved, options, this.#presentTerms());
   }
 
   async withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions | Run): Promise<T> {

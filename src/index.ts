@@ -68,8 +68,9 @@ export {
   type Transition,
 } from './phases.ts';
 export { Refusal } from './refusal.ts';
+export type { ResumeOptions } from './resume.ts';
 export type { Rules, SupervisorOptions } from './rules.ts';
 export type { Run, RunOptions } from './run.ts';
 export type { PhaseActor } from './run-actor.ts';
-export type { ResumeOptions, SavedCall, SavedRun, SaveOptions } from './saved-run.ts';
+export type { SavedCall, SavedParent, SavedRun, SaveOptions } from './saved-run.ts';
 export { createSupervisor, type Decision, type RunState, type Supervisor } from './supervisor.ts';

@@ -420,6 +420,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       parent: parentCall && {
         run: parentCall.run.id,
         call: parentCall.seq,
+        callId: parentCall.id,
         budget: payer === null ? 'own' : 'shared',
       },
     };

@@ -273,7 +273,7 @@ describe('SPEC §11.1: what is refused, and what is said of it', () => {
     ['parent', {}, 'shape', 'parent.run must be there, got undefined'],
     [
       'parent',
-      { run: 'r0', call: 1, budget: 'mine' },
+      { run: 'r0', call: 1, callId: 'c', budget: 'mine' },
       'shape',
       "parent.budget must be 'shared' or 'own', got \"mine\"",
     ],
@@ -432,7 +432,7 @@ describe('SPEC §11.4: runs inside of runs', () => {
 
   test('a child run says whose it is, and goes on in any call of that run', async () => {
     const { parent, child } = family();
-    expect(child.parent).toEqual({ run: 'p', call: 1, budget: 'shared' });
+    expect(child.parent).toEqual({ run: 'p', call: 1, callId: 'call-1', budget: 'shared' });
     const enforcement = enforcementOf();
     const resumed = enforcement.resumeRun(parent);
     await resumed.callTool('research', {}, async (ctx) => {
@@ -444,6 +444,24 @@ describe('SPEC §11.4: runs inside of runs', () => {
         'Step budget exhausted: 4/5 (parent run)',
       );
     });
+  });
+
+  test('or in the parent run, where the call in which it was begun has ended', () => {
+    const { parent, child } = family();
+    const enforcement = enforcementOf();
+    const started: unknown[] = [];
+    enforcement.on(
+      (event) => event.type === 'run.started' && started.push([event.run, event.parent, event.call]),
+    );
+    const resumed = enforcement.resumeRun(parent);
+    const inner = enforcement.resumeRun(child, { parent: resumed });
+    expect([inner.parent, inner.save().parent]).toEqual([resumed, child.parent]);
+    expect(started).toEqual([
+      ['p', null, null],
+      ['c', 'p', 'call-1'],
+    ]);
+    resumed.finish();
+    expect(inner.state).toMatchObject({ finished: true, reason: 'parent run ended' });
   });
 
   test('it finds that call by itself, also around the runs of others', async () => {
@@ -467,15 +485,14 @@ describe('SPEC §11.4: runs inside of runs', () => {
       const enforcement = enforcementOf();
       const stranger = enforcement.beginRun({ id: 'x' }).admit('research') as Call;
       for (const [parent, got] of [
-        [undefined, 'none'],
-        [null, 'none'],
-        [stranger, 'one of run "x"'],
+        [undefined, 'no parent'],
+        [null, 'no parent'],
+        [stranger, 'a parent in run "x"'],
+        [stranger.run, 'a parent in run "x"'],
       ] as const) {
         const { differs, message } = refused(() => enforcement.resumeRun(child, { parent }));
         expect(differs).toBe('parent');
-        expect(message).toContain(
-          `it goes on in a call of run "p", and was given ${got}. Resume its parent run first`,
-        );
+        expect(message).toContain(`it goes on in run "p", and was given ${got}. Resume its parent run first`);
       }
     },
   );
