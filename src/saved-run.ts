@@ -1,5 +1,4 @@
 /** A run as plain data: what is saved of it, and whether that may be resumed (SPEC §11). */
-
 import { canonicalJson } from './canonical-json.ts';
 import { isCount } from './decide.ts';
 import { describe } from './describe.ts';

@@ -446,6 +446,15 @@ describe('SPEC §11.4: runs inside of runs', () => {
     });
   });
 
+  test('or in the parent run, and so in the call in which it was begun', () => {
+    const { parent, child } = family();
+    const enforcement = enforcementOf();
+    const resumed = enforcement.resumeRun(parent, { inFlight: 'keep' });
+    const inner = enforcement.resumeRun(child, { parent: resumed });
+    const call = inner.inside(() => resumed.admit('search')) as Call;
+    expect(call.parent).toBe(resumed.callsInFlight[0]);
+  });
+
   test('or in the parent run, where the call in which it was begun has ended', () => {
     const { parent, child } = family();
     const enforcement = enforcementOf();
@@ -532,10 +541,15 @@ describe('SPEC §11.4: runs inside of runs', () => {
       [family(1).parent, 'knows 1 and 1'],
       [family(2, 'shared', 0).parent, 'knows 0 and 2'],
     ] as const) {
-      const [call] = enforcement.resumeRun(parent, { inFlight: 'keep' }).callsInFlight;
-      const { differs, message } = refused(() => enforcement.resumeRun(child, { parent: call }));
+      const around = enforcement.resumeRun(parent, { inFlight: 'keep' });
+      const { differs, message } = refused(() => enforcement.resumeRun(child, { parent: around }));
       expect([differs, message]).toEqual(['parent', expect.stringContaining(knows)]);
     }
+    const around = enforcement.resumeRun(family(2).parent);
+    const more = edited(child, 'childCalls', 1);
+    expect(refused(() => enforcement.resumeRun(more, { parent: around })).message).toContain(
+      '3 calls in flight',
+    );
   });
 
   test('the same child run does not go on twice with what its parent holds', () => {
