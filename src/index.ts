@@ -45,6 +45,7 @@ export type {
   RunStarted,
 } from './events.ts';
 export type { Key } from './hash.ts';
+export type { Inspect } from './inspection.ts';
 export { loadConfig } from './load-config.ts';
 export type { LogEntry } from './log.ts';
 export { type PhaseContext, type PhaseEvent, type PhaseMachine, phaseSetup } from './machine.ts';
