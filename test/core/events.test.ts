@@ -236,6 +236,7 @@ describe('What an event carries', () => {
       tool: 'inner',
       ok: false,
       late: false,
+      interrupted: false,
       error,
       stepCount: 0,
     });
@@ -302,6 +303,7 @@ describe('What an event carries', () => {
         run: 'r1',
         parent: null,
         call: null,
+        resumed: null,
         budget: 'shared',
         maxSteps: 20,
         maxLoopsPerPhase: null,
