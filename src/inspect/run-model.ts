@@ -68,6 +68,8 @@ export class CallTrack {
   ok = false;
   /** Whether it ended after its run, so that nothing was counted (SPEC §6.2). */
   late = false;
+  /** Whether its run was resumed without it: how it ended is not known (SPEC §11.2). */
+  interrupted = false;
   /** What it failed with, in words. */
   error: string | null = null;
   refusal: CallRefusal | null = null;
@@ -160,9 +162,9 @@ export class RunTrack {
     return this.calls.slice(0, this.at(index)?.calls ?? 0);
   }
 
-  /** The latest call in flight that goes by that id. */
-  inFlight(id: string): CallTrack | null {
-    return this.#open.get(id)?.findLast((call) => call.started !== null) ?? null;
+  /** The latest call in flight that goes by that id, or has that number. */
+  inFlight(name: CallName): CallTrack | null {
+    return this.#open.get(name)?.findLast((call) => call.started !== null) ?? null;
   }
 
   /** Takes an event of this run, other than its beginning. */
@@ -172,9 +174,23 @@ export class RunTrack {
     this.#hopping = event.type === 'phase.entered';
   }
 
-  begin(moment: Moment): void {
-    this.started = moment;
-    this.#change(moment, {});
+  /** Takes its beginning, or where it is resumed (SPEC §11). */
+  begin(event: Fields, moment: Moment): void {
+    this.started ??= moment;
+    const saved = savedIn(event.resumed);
+    this.#change(moment, saved === null ? {} : this.#resume(saved, moment));
+    this.#hopping = false;
+  }
+
+  #resume({ state, calls }: Saved, moment: Moment): Partial<RunFrame> {
+    let asked = 0;
+    for (const { seq, id, tool, parent } of calls) {
+      const call = { ...NOTHING, seq, call: id, tool, parent };
+      if (this.#named(call, ({ started }) => started !== null) !== null) continue;
+      this.#ask(call, this.now.calls + asked).started = moment;
+      asked += 1;
+    }
+    return { ...state, calls: this.now.calls + asked, inFlight: calls.length, waiting: 0, hops: [] };
   }
 
   #change(moment: Moment, changes: Partial<RunFrame>): void {
@@ -283,6 +299,7 @@ export class RunTrack {
     call.ended = moment;
     call.ok = event.ok === true;
     call.late = event.late === true;
+    call.interrupted = event.interrupted === true;
     call.error = call.ok ? null : wordsOf(event.error);
     return {
       ...(open === null ? { calls: calls + 1 } : { inFlight: inFlight - 1 }),
@@ -303,16 +320,10 @@ export class RunTrack {
     };
   }
 
-  #ask(event: Fields): CallTrack {
-    const parentId = textOf(event.parent);
-    const parent = parentId === null ? null : this.inFlight(parentId);
-    const call = new CallTrack(
-      this,
-      this.now.calls,
-      textOf(event.call),
-      textOf(event.tool) ?? '(unnamed)',
-      parent,
-    );
+  #ask(event: Fields, place = this.now.calls): CallTrack {
+    const parentName = textOf(event.parent) ?? countOf(event.parent);
+    const parent = parentName === null ? null : this.inFlight(parentName);
+    const call = new CallTrack(this, place, textOf(event.call), textOf(event.tool) ?? '(unnamed)', parent);
     this.last = call;
     if (this.#keeps) this.calls.push(call);
     for (const name of namesOf(event)) {
@@ -403,10 +414,12 @@ export class RunModel {
     return run;
   }
 
-  // The same id again is another run.
+  // The same id again is another run, unless it says that it goes on.
   #begin(id: string | null, event: Fields, moment: Moment): RunTrack {
-    const run = this.#add(id, event, 'IDLE');
-    run.begin(moment);
+    const known = this.#runs.get(id);
+    const run =
+      known !== undefined && isResumption(event.resumed, known) ? known : this.#add(id, event, 'IDLE');
+    run.begin(event, moment);
     return run;
   }
 
@@ -456,7 +469,9 @@ type EventField =
   | 'maxLoopsPerPhase'
   | 'dfa'
   | 'budget'
-  | 'transitions';
+  | 'transitions'
+  | 'resumed'
+  | 'interrupted';
 
 // A call goes by its number in its run, where the stream has one, and by its id.
 type CallName = string | number;
@@ -522,6 +537,36 @@ function countersOf(event: Fields): Partial<RunFrame> {
   const stepCount = countOf(event.stepCount);
   const loopCount = countOf(event.loopCount);
   return { ...(stepCount !== null && { stepCount }), ...(loopCount !== null && { loopCount }) };
+}
+
+/** Whether the beginning of a run with this `resumed` is that of a run which goes on, as it was saved. */
+export function isResumption(resumed: unknown, { now }: RunTrack): boolean {
+  return !now.finished && savedIn(resumed) !== null;
+}
+
+/** What is read of a run that was saved. */
+interface Saved {
+  readonly state: Pick<RunFrame, 'phase' | 'stepCount' | 'loopCount' | 'finished' | 'reason'>;
+  readonly calls: readonly Readonly<Record<'seq' | 'id' | 'tool' | 'parent', unknown>>[];
+}
+
+function savedIn(resumed: unknown): Saved | null {
+  if (!isObject(resumed) || !isObject(resumed['state']) || !Array.isArray(resumed['calls'])) return null;
+  const { phase, stepCount, loopCount, finished, reason } = resumed['state'];
+  return {
+    state: {
+      phase: textOf(phase),
+      stepCount: countOf(stepCount) ?? 0,
+      loopCount: isObject(loopCount) ? (countOf(Object.values(loopCount)[0]) ?? 0) : 0,
+      finished: finished === true,
+      reason: textOf(reason),
+    },
+    calls: resumed['calls'].filter(isObject) as Saved['calls'][number][],
+  };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 function termsOf({ maxSteps, maxLoopsPerPhase, dfa, budget, transitions }: Fields): RunTerms {

@@ -1,6 +1,6 @@
 /** What the server knows of runs, within a bounded memory. */
 import type { Dropped, RunSummary } from './protocol.ts';
-import { RunModel, type RunTrack } from './run-model.ts';
+import { isResumption, RunModel, type RunTrack } from './run-model.ts';
 import type { TidyEvent } from './tidy-event.ts';
 
 /** Is told what has changed. It looks for itself when it has time. */
@@ -59,6 +59,11 @@ export class StoredRun {
 
   get finished(): boolean {
     return this.#track.now.finished;
+  }
+
+  /** Whether it is this run that goes on with that event. */
+  isResumedBy(event: TidyEvent): boolean {
+    return isResumption(event['resumed'], this.#track);
   }
 
   /** Where its phases lead; `null` for the default table. */
@@ -202,7 +207,8 @@ export class RunStore {
    * @returns The run that it is about.
    */
   take(source: Source, event: TidyEvent, json?: string): StoredRun {
-    const known = event.type === 'run.started' ? undefined : source.runs.get(event.run);
+    const latest = source.runs.get(event.run);
+    const known = event.type === 'run.started' && !latest?.isResumedBy(event) ? undefined : latest;
     const run = known ?? this.#begin(source, event);
     const { family } = run;
     if (known !== undefined) family.model.append([event]);

@@ -10,12 +10,14 @@ const DATA = 16_000;
 // What is shown of events, and how many characters of it are kept. Events may be of any size and hold anything.
 const FIELDS = new Map([
   ...['type', 'run', 'time', 'parent', 'call', 'seq', 'tool', 'from', 'phase'].map(limitedTo(NAME)),
-  ...['ok', 'late', 'allowed', 'dfa', 'budget', 'target', 'code', 'stage'].map(limitedTo(NAME)),
+  ...['ok', 'late', 'interrupted', 'allowed', 'dfa', 'budget', 'target', 'code', 'stage'].map(
+    limitedTo(NAME),
+  ),
   ...['waitedMs', 'decisionMs', 'stepCount', 'loopCount', 'maxSteps', 'maxLoopsPerPhase'].map(
     limitedTo(NAME),
   ),
   ...['message', 'reason', 'error'].map(limitedTo(WORDS)),
-  ...['args', 'result', 'transitions'].map(limitedTo(DATA)),
+  ...['args', 'result', 'transitions', 'resumed'].map(limitedTo(DATA)),
 ]);
 
 /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Run } from '../../src/index.ts';
+import { type Call, createEnforcement, type PhasegateEvent, type Run } from '../../src/index.ts';
 import { RunModel, type RunTrack } from '../../src/inspect/run-model.ts';
 import { program, type Spectator, World } from '../core/program.ts';
 
@@ -158,6 +158,41 @@ describe('what the events amount to', () => {
   });
 });
 
+describe('a run that was saved', () => {
+  /** What a model is told of a run that is saved with a call and a nested one in flight, and resumed. */
+  function resumedBy(model: RunModel, inFlight: 'keep' | 'interrupt', hears: 'all' | 'the rest') {
+    const enforcement = createEnforcement();
+    const listen = (event: PhasegateEvent) => model.append([JSON.parse(JSON.stringify(event))]);
+    if (hears === 'all') enforcement.on(listen);
+    const run = enforcement.beginRun({ id: 'saved' });
+    const outer = run.admit('outer') as Call;
+    run.admit('nested', undefined, { parent: outer });
+    const saved = JSON.parse(JSON.stringify(run.save()));
+    const elsewhere = createEnforcement();
+    elsewhere.on(listen);
+    return elsewhere.resumeRun(saved, { inFlight });
+  }
+
+  it.each([
+    ['keep', 'all'],
+    ['keep', 'the rest'],
+    ['interrupt', 'all'],
+    ['interrupt', 'the rest'],
+  ] as const)('goes on from where it was: %s its calls, where %s is heard', (inFlight, hears) => {
+    const model = new RunModel();
+    const { state } = resumedBy(model, inFlight, hears);
+    const [run, ...others] = model.runs;
+    expect(others).toEqual([]);
+    const { phase, stepCount, finished } = state;
+    expect(run?.now).toMatchObject({ phase, stepCount, finished, inFlight: state.inFlight, calls: 2 });
+    expect(run?.calls.map(({ tool, parent }) => [tool, parent?.tool])).toEqual([
+      ['outer', undefined],
+      ['nested', 'outer'],
+    ]);
+    expect(run?.calls.map(({ interrupted }) => interrupted)).toEqual(Array(2).fill(inFlight === 'interrupt'));
+  });
+});
+
 describe('a stream that is not as it should be', () => {
   it('is taken up in the middle of a run, and put right by what its events say', () => {
     const { now } = rootOf([
@@ -201,6 +236,7 @@ describe('a stream that is not as it should be', () => {
               'transitions',
               'dfa',
               'key',
+              'resumed',
             ],
           ].map((field) => [field, value]),
         ),
