@@ -34,6 +34,7 @@ export {
 export type {
   CallEnded,
   CallRefused,
+  CallReserved,
   CallStarted,
   CallWaiting,
   PhaseEntered,
