@@ -47,9 +47,13 @@ export async function* replay(options: ReplayOptions): AsyncGenerator<RunReport,
 }
 
 /** An enforcement that a driver can drive, and what the driver has to know of it. */
-export function drivable(options: ReplayEnforcement = {}): Pick<DriverOptions, 'enforcement' | 'parallel'> {
+export function drivable(
+  options: ReplayEnforcement = {},
+): Pick<DriverOptions, 'enforcement' | 'parallel' | 'checks'> {
   const config = options.monitor?.config ?? options.config;
+  const checks = options.enabledChecks ?? options.monitor?.enabledChecks ?? config?.enabledChecks ?? [];
   return {
+    checks: checks.some((name) => name !== 'dfa'),
     enforcement: createEnforcement({ ...options, logLimit: 0, waitTimeoutMs: Number.POSITIVE_INFINITY }),
     parallel: options.parallel ?? config?.dfa?.parallel ?? 'serialize',
   };

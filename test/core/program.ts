@@ -10,6 +10,7 @@ import {
   DEFAULT_TRANSITIONS,
   type Enforcement,
   isTerminal,
+  type Observer,
   type Phase,
   type PhasegateEvent,
   type Run,
@@ -157,7 +158,8 @@ export class World {
   readonly #endedWell = new Map<Told, number>();
   #ids = 0;
 
-  constructor(s: Scheduler, program: Program) {
+  /** @param observer Observes the enforcement before anyone else. */
+  constructor(s: Scheduler, program: Program, observer?: Observer) {
     this.#s = s;
     this.#program = program;
     const { checked, parallel, agents: _, actorAfter: __, refuses, ...rules } = program;
@@ -173,6 +175,7 @@ export class World {
       parallel,
       ...(checked ? { monitor } : {}),
     });
+    if (observer !== undefined) this.#enforcement.on(observer);
     this.#enforcement.on((event) => this.#hear(event));
     if (refuses !== null) {
       this.#enforcement.on({
