@@ -5,7 +5,7 @@ import { invalidArgument, PhasegateError } from '../errors.ts';
 import type { PhasegateEvent } from '../events.ts';
 import type { Observer } from '../observers.ts';
 import { Capture, type Fields } from './capture.ts';
-import { Chain, type ChainKind } from './chain.ts';
+import { Chain, type ChainKind, type Key } from './chain.ts';
 import { FileTarget } from './file-target.ts';
 import { type AuditLogOptions, checkAuditOptions } from './options.ts';
 import { type Standing, standingOf } from './resume.ts';
@@ -245,6 +245,6 @@ function kindOf({ chain = false }: AuditLogOptions): ChainKind {
   return 'hmac-sha256';
 }
 
-function keyOf({ chain }: AuditLogOptions): string | Uint8Array | undefined {
+function keyOf({ chain }: AuditLogOptions): Key | undefined {
   return typeof chain === 'object' ? chain.key : undefined;
 }

@@ -1,6 +1,9 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { canonicalJson } from '../canonical-json.ts';
 import type { Fields } from './capture.ts';
+
+/** What makes an HMAC of the hashes. */
+export type Key = string | Uint8Array;
 
 /** How the records of a log are chained; `null` when they are not. */
 export type ChainKind = 'sha256' | 'hmac-sha256' | null;
@@ -22,11 +25,11 @@ export interface Sealed {
 
 /** Makes lines of records, each bound to the one before. */
 export class Chain {
-  readonly #key: string | Uint8Array | undefined;
+  readonly #key: Key | undefined;
   /** The last record that was written. */
   #last: Link | undefined;
 
-  constructor(key: string | Uint8Array | undefined, last: Link | undefined) {
+  constructor(key: Key | undefined, last: Link | undefined) {
     this.#key = key;
     this.#last = last;
   }
@@ -49,23 +52,24 @@ export class Chain {
   }
 }
 
-const HASH = /,"hash":"([0-9a-f]{64})"\}$/;
-
-/**
- * Whether a line is as it was written: its hash is that of the line without it, which is canonical JSON (RFC 8785).
- *
- * @returns The hash; `undefined` when it has none, or `false` when it is another's.
- */
-export function hashOfLine(line: string, key: string | Uint8Array | undefined): string | false | undefined {
-  const found = HASH.exec(line.slice(-HASH_LENGTH));
-  if (found === null) return undefined;
-  const hash = found[1] as string;
-  return hashOf(`${line.slice(0, -HASH_LENGTH)}}`, key) === hash && hash;
-}
-
 const HASH_LENGTH = ',"hash":""}'.length + 64;
 
-/** The hash of a text, as lower-case hex: SHA-256, or with a key HMAC-SHA-256. */
-export function hashOf(text: string, key: string | Uint8Array | undefined): string {
-  return (key === undefined ? createHash('sha256') : createHmac('sha256', key)).update(text).digest('hex');
+/** The hash that a line says it has; `undefined` when it has none. */
+export function saidHash(line: Buffer): string | undefined {
+  const end = line.subarray(-HASH_LENGTH).toString('latin1');
+  return /^,"hash":"([0-9a-f]{64})"\}$/.exec(end)?.[1];
+}
+
+/** The hash of a line, which is that of the record without it: byte for byte, so that no edit has the same. */
+export function hashOfLine(line: Buffer, key: Key | undefined): string {
+  return hashing(key).update(line.subarray(0, -HASH_LENGTH)).update('}').digest('hex');
+}
+
+/** The hash of a record that is canonical JSON (RFC 8785). */
+export function hashOf(json: string, key: Key | undefined): string {
+  return hashing(key).update(json).digest('hex');
+}
+
+function hashing(key: Key | undefined): Hash | Hmac {
+  return key === undefined ? createHash('sha256') : createHmac('sha256', key);
 }

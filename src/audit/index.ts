@@ -12,4 +12,6 @@
  * @module
  */
 export { type AuditHead, type AuditLog, auditLog } from './audit-log.ts';
+export type { LogStream } from './lines.ts';
 export type { AuditLogOptions, CapturedValue } from './options.ts';
+export { type AuditFault, type AuditReport, type VerifyAuditOptions, verifyAudit } from './verify.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { PhasegateError } from '../errors.ts';
-import { type ChainKind, hashOfLine, type Link } from './chain.ts';
+import { type ChainKind, hashOfLine, type Key, type Link, saidHash } from './chain.ts';
 import { type Ending, endsOf, partsOf, pathOfPart } from './parts.ts';
 
 /** Where a log goes on. */
@@ -20,38 +20,43 @@ export interface Standing {
  *
  * @throws {PhasegateError} `log-mismatch` when that file is chained and this log is not, or the other way round, or with another key.
  */
-export function standingOf(path: string, kind: ChainKind, key: string | Uint8Array | undefined): Standing {
+export function standingOf(path: string, kind: ChainKind, key: Key | undefined): Standing {
   const before = partsOf(path).at(-1);
-  if (sizeOf(path) > 0) return goOn(path, kind, key, (before ?? 0) + 1);
-  if (before === undefined) return { log: randomUUID(), part: 1, ending: 'whole', last: undefined };
-  const previous = goOn(pathOfPart(path, before), kind, key, before);
-  return { ...previous, part: before + 1, ending: 'whole' };
+  const part = (before ?? 0) + 1;
+  const size = sizeOf(path);
+  const present = size > 0 ? goOn(path, kind, key) : undefined;
+  if (present !== undefined) return { ...present, part };
+  const previous = before === undefined ? undefined : goOn(pathOfPart(path, before), kind, key);
+  // Of what is there no line is whole.
+  const ending = size > 0 ? 'cut' : 'whole';
+  return { log: previous?.log ?? randomUUID(), part, ending, last: previous?.last };
 }
 
-function goOn(path: string, kind: ChainKind, key: string | Uint8Array | undefined, part: number): Standing {
+/** Where a file has come to; `undefined` when no line of it is whole. */
+function goOn(path: string, kind: ChainKind, key: Key | undefined): Omit<Standing, 'part'> | undefined {
   const { first, last, rest } = endsOf(path);
-  const header = parse(first);
-  const ours = header?.type === 'log.opened';
-  const log = ours && typeof header.log === 'string' ? header.log : randomUUID();
-  const chained = ours ? (header.chain ?? null) : null;
   // What lacks nothing but its newline is whole, and the newline comes with the next line.
-  const wholeRest = rest !== '' && parse(rest) !== undefined;
+  const wholeRest = parse(rest) !== undefined;
+  const header = parse(first ?? rest);
+  const link = kind === null ? undefined : linkOf(wholeRest ? rest : (last ?? ''), key);
+  // Its very first line may be cut.
+  if (header === undefined && link === undefined) return undefined;
+  const ours = header?.type === 'log.opened';
+  const chained = ours ? (header.chain ?? null) : null;
+  if (header !== undefined && chained !== kind) throw mismatch(path, chained, kind);
+  if (kind !== null && link === undefined) throw unsealed(path);
+  const log = ours && typeof header.log === 'string' ? header.log : randomUUID();
   const ending = rest === '' ? 'whole' : wholeRest ? 'no-newline' : 'cut';
-  if (first === undefined && !wholeRest) return { log, part, ending, last: undefined };
-  if (chained !== kind) throw mismatch(path, chained, kind);
-  if (kind === null) return { log, part, ending, last: undefined };
-  const link = linkOf(wholeRest ? rest : (last ?? ''), key);
-  if (link === undefined) throw unsealed(path);
-  return { log, part, ending, last: link };
+  return { log, ending, last: link };
 }
 
 /** The link that a line of a chain is; `undefined` when it is none, or was changed. */
-function linkOf(line: string, key: string | Uint8Array | undefined): Link | undefined {
-  const hash = hashOfLine(line, key);
+function linkOf(line: string, key: Key | undefined): Link | undefined {
+  const bytes = Buffer.from(line);
+  const hash = saidHash(bytes);
   const { n, prev = null } = parse(line) ?? {};
-  return typeof hash === 'string' && typeof n === 'number'
-    ? { n, prev: prev as string | null, hash }
-    : undefined;
+  if (hash === undefined || hash !== hashOfLine(bytes, key) || typeof n !== 'number') return undefined;
+  return { n, prev: prev as string | null, hash };
 }
 
 type LogFields = { readonly [name in 'type' | 'log' | 'chain' | 'n' | 'prev']?: unknown };
