@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
-import { basename, dirname, extname, join } from 'node:path';
+import { basename, dirname, extname } from 'node:path';
 
 /** The path of a part of a log that is full: `runs.jsonl` becomes `runs.1.jsonl`, and the next one `runs.2.jsonl`. */
 export function pathOfPart(path: string, part: number): string {
@@ -15,8 +15,7 @@ export function partsOf(path: string): number[] {
   for (const name of readdirSync(dirname(path))) {
     if (!name.startsWith(stem) || !name.endsWith(extension)) continue;
     const number = name.slice(stem.length, name.length - extension.length);
-    if (/^[1-9]\d*$/.test(number) && join(dirname(path), name) === join(pathOfPart(path, Number(number))))
-      parts.push(Number(number));
+    if (/^[1-9]\d{0,14}$/.test(number)) parts.push(Number(number));
   }
   return parts.sort((a, b) => a - b);
 }

@@ -8,6 +8,7 @@ import type { SupervisedRun } from '../supervised-run.ts';
 import type { Action } from './actions.ts';
 import type { CallChecked, TraceEvent } from './format.ts';
 import type { CallNode, RunNode } from './nodes.ts';
+import type { Place } from './parts.ts';
 import { Recording } from './recording.ts';
 import type { FileFault, RunReport } from './report.ts';
 
@@ -22,6 +23,8 @@ export interface DriverOptions {
   /** Whether a run goes on after a refusal, as if the refused call had not been made. */
   readonly all: boolean;
   readonly file: string;
+  /** Where a line of the recording stands, which may be in several files. */
+  place(line: number): Place;
   readonly onFault: (fault: FileFault) => void;
 }
 
@@ -44,10 +47,10 @@ export class Driver {
   readonly #todo: Action[] = [];
 
   constructor(options: DriverOptions) {
-    const { file, onFault } = options;
+    const { file, place, onFault } = options;
     this.#options = options;
     this.#recording = new Recording(
-      (message, line) => onFault({ file, line: line ?? null, message }),
+      (message, line) => onFault({ ...(line === undefined ? { file, line: null } : place(line)), message }),
       (run) => this.#reports.push(this.#report(run)),
     );
   }
@@ -235,13 +238,14 @@ export class Driver {
     root.refused += 1;
     if (root.first !== undefined) return;
     if (blocked.phase !== null) run.path.add([blocked.phase]);
+    const { file, place } = this.#options;
     root.first = {
       seq: node.seq,
       tool: node.event.tool,
       callId: node.event.callId ?? null,
       code: blocked.code,
       message: blocked.message,
-      line: node.event.line ?? null,
+      ...(node.event.line === undefined ? { file, line: null } : place(node.event.line)),
       path: run.path.segments,
     };
     root.stopped = !this.#options.all;

@@ -38,10 +38,7 @@ export interface ReplayOptions extends ReadOptions {
 export async function* replay(options: ReplayOptions): AsyncGenerator<RunReport, void, undefined> {
   const { all = false } = options;
   const driven = drivable(options.enforcement);
-  const driversFor = (file: string, onFault: DriverOptions['onFault']) => [
-    new Driver({ ...driven, all, file, onFault }),
-  ];
-  for await (const drivers of driveFiles(options, driversFor)) {
+  for await (const drivers of driveFiles(options, (file) => [new Driver({ ...driven, all, ...file })])) {
     for (const driver of drivers) for (const report of driver.take()) yield report;
   }
 }

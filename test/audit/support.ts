@@ -62,7 +62,8 @@ export async function replayedLog(
   const faults: string[] = [];
   const onFault = ({ message, line }: { message: string; line: number | null }) =>
     faults.push(`${line}: ${message}`);
-  const driver = new Driver({ enforcement, parallel, checks: false, all: true, file: 'log', onFault });
+  const place = (line: number) => ({ file: 'log', line });
+  const driver = new Driver({ enforcement, parallel, checks: false, all: true, file: 'log', place, onFault });
   for await (const events of readEvents(stream(text), undefined)) await driver.push(events);
   await driver.end();
   return { text: again.text(), faults };
