@@ -32,16 +32,18 @@ export class Capture {
     switch (event.type) {
       case 'call.started':
       case 'call.refused': {
-        const { args, ...rest } = event;
-        return this.#kinds.has('args') ? this.#with(rest, 'args', args) : rest;
+        const rest = { ...event, args: undefined };
+        return this.#kinds.has('args') ? this.#with(rest, 'args', event.args) : rest;
       }
       case 'call.ended': {
-        const { error, result, ...rest } = event;
+        const { error, result } = event;
+        // What is undefined is not written. To copy all is quicker than to copy the rest.
+        const rest = { ...event, error: undefined, result: undefined };
         const kind = event.ok ? 'result' : 'error';
         return this.#kinds.has(kind) ? this.#with(rest, kind, event.ok ? result : error) : rest;
       }
       default:
-        return { ...event };
+        return event as PhasegateEvent & Fields;
     }
   }
 

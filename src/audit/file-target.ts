@@ -63,15 +63,17 @@ export class FileTarget implements Target {
 
   write(line: string): void {
     if (this.#alone && this.#regular && fstatSync(this.#fd).size !== this.#size) throw shared(this.#path);
-    const bytes = Buffer.from(this.#ending === 'whole' ? `${line}\n` : `\n${line}\n`);
+    const text = this.#ending === 'whole' ? `${line}\n` : `\n${line}\n`;
+    const length = Buffer.byteLength(text);
     let written = 0;
     try {
+      written = writeSync(this.#fd, text);
       // A disk that is filling up takes a part of it first, and says why with the next.
-      while (written < bytes.length) written += writeSync(this.#fd, bytes, written);
+      while (written < length) written += writeSync(this.#fd, Buffer.from(text), written);
     } catch (error) {
       this.#size += written;
       if (written === 0) throw error;
-      const whole = written === bytes.length - 1;
+      const whole = written === length - 1;
       this.#ending = whole ? 'no-newline' : 'cut';
       if (!whole) throw error;
       // All but its newline, which comes with the next line.
