@@ -2,6 +2,7 @@ import type { Config } from './config.ts';
 import { innermostFrame } from './context.ts';
 import { isCount } from './decide.ts';
 import { invalidArgument, PhasegateError, ToolExecutionBlocked } from './errors.ts';
+import { checkInspect, type Inspect } from './inspection.ts';
 import { createMonitor, enabledAmong, type Monitor } from './monitor.ts';
 import { moveTable } from './move-table.ts';
 import { type Listener, type Observer, Observers } from './observers.ts';
@@ -41,6 +42,15 @@ export interface EnforcementOptions {
    * @default 1000
    */
   readonly logLimit?: number | undefined;
+  /**
+   * Shows each run as an XState actor, from its begin to its end and with its child runs under it: what XState's
+   * `createActor` takes as `inspect`, such as the `inspect` of an inspector of `@statelyai/inspect`. It is called on the
+   * agent's own path: be quick. What it throws or rejects with is ignored. Without it runs have no actor.
+   *
+   * @example
+   * const enforcement = createEnforcement({ inspect: createWebSocketInspector().inspect });
+   */
+  readonly inspect?: Inspect | undefined;
 }
 
 /** Begins runs, and stands around their tools (SPEC §5). */
@@ -115,6 +125,7 @@ export function createEnforcement(options: EnforcementOptions = {}): Enforcement
   checkTimeout('waitTimeoutMs', waitTimeoutMs);
   if (!isCount(logLimit))
     throw invalidArgument('logLimit', 'a whole number of 0 or more, or Infinity', logLimit);
+  if (options.inspect !== undefined) checkInspect(options.inspect);
   const monitor = options.monitor ?? createMonitor(config);
   const parallel = options.parallel ?? monitor.config.dfa?.parallel ?? 'serialize';
   if (parallel !== 'serialize' && parallel !== 'concurrent') {
@@ -131,6 +142,7 @@ export function createEnforcement(options: EnforcementOptions = {}): Enforcement
     waitTimeoutMs,
     logLimit,
     events: new Observers(),
+    inspect: options.inspect,
   });
 }
 
@@ -237,6 +249,7 @@ const OPTIONS = [
   'parallel',
   'waitTimeoutMs',
   'logLimit',
+  'inspect',
 ] as const satisfies readonly (keyof EnforcementOptions)[];
 
 // In JavaScript nothing else tells of these slips, and each would leave the tools without the budget that was meant.

@@ -43,6 +43,7 @@ export type {
   RunEnded,
   RunStarted,
 } from './events.ts';
+export type { Inspect } from './inspection.ts';
 export { loadConfig } from './load-config.ts';
 export type { LogEntry } from './log.ts';
 export { type PhaseContext, type PhaseEvent, type PhaseMachine, phaseSetup } from './machine.ts';

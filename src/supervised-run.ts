@@ -23,6 +23,7 @@ import {
 } from './decide.ts';
 import { messageOf } from './describe.ts';
 import { invalidArgument, RunAbortedError, type Stage } from './errors.ts';
+import { checkInspect, type Inspect } from './inspection.ts';
 import { type LogEntry, RunLog } from './log.ts';
 import type { PhaseEvent } from './machine.ts';
 import type { ValidationResult } from './monitor.ts';
@@ -32,7 +33,7 @@ import { type Nesting, nestingOf } from './nesting.ts';
 import type { Phase } from './phases.ts';
 import { Refusal } from './refusal.ts';
 import type { Run, RunOptions } from './run.ts';
-import { type PhaseActor, RunActor, type Standing } from './run-actor.ts';
+import { type ActorPlace, type PhaseActor, RunActor, type Standing } from './run-actor.ts';
 import { RunExtras } from './run-extras.ts';
 import { checkRunOptions } from './run-options.ts';
 import { type Decision, decision, type RunState } from './supervisor.ts';
@@ -147,11 +148,14 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   }
 
   get actor(): PhaseActor {
-    const { rules, table } = this.#terms;
-    const extras = this.#more;
-    const standing = this.#finished ? { ...this.#standing, loopCount: 0 } : this.#standing;
-    extras.actor ??= new RunActor(table.machine, rules, standing, extras.reason);
-    return extras.actor.ref;
+    return this.#actorIn({}).ref;
+  }
+
+  inspect(inspect: Inspect): () => void {
+    checkInspect(inspect);
+    const actor = this.#actorIn({});
+    this.#makeActorsUnder(actor);
+    return actor.inspect(inspect);
   }
 
   protected override get logLimit(): number {
@@ -365,6 +369,10 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const parent = this.parent;
     const { events } = this.host;
     if (events.observed) tellOfBegin(this, this.#terms.rules, budget);
+    // Before anyone can end the run, and so its actor.
+    const under = this.#inspectedAbove();
+    const { inspect } = this.host;
+    if (under !== undefined || inspect !== undefined) this.#actorIn({ under, inspect });
     if (parent !== null) {
       if (parent.#finished) {
         const { abortedWith } = parent.#more;
@@ -610,7 +618,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     call.status = 'in-flight';
     call.outcome = step;
     this.#recordCall(call);
-    if (follows) actor?.follow('call.start', this.#standing);
+    if (follows) actor?.follow({ type: 'call.start' }, this.#standing);
     else actor?.tell();
     const told = !events.observed || (!this.#finished && tellOfStart(call, step.path));
     call.args = undefined;
@@ -711,6 +719,28 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   // —— The actor, where there is one ——
 
+  #actorIn(place: Omit<ActorPlace, 'id'>): RunActor {
+    const { rules, table } = this.#terms;
+    const extras = this.#more;
+    const standing = this.#finished ? { ...this.#standing, loopCount: 0 } : this.#standing;
+    extras.actor ??= new RunActor(table.machine, rules, standing, extras.reason, { ...place, id: this.id });
+    return extras.actor;
+  }
+
+  /** The child runs that began before anyone looked. */
+  #makeActorsUnder(under: RunActor): void {
+    for (const child of this.#extras?.children ?? []) child.#makeActorsUnder(child.#actorIn({ under }));
+  }
+
+  /** The nearest actor that is inspected: its inspectors are to see this run under it. One that has ended takes no more. */
+  #inspectedAbove(): RunActor | undefined {
+    for (let run = this.parent; run !== null; run = run.parent) {
+      const actor = run.#extras?.actor;
+      if (actor?.inspected && run.live) return actor;
+    }
+    return undefined;
+  }
+
   get #standing(): Standing {
     const { phase, stepCount, loopCount } = this;
     return { phase, stepCount, loopCount, inFlight: this.#inFlight };
@@ -773,7 +803,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       run.childPending -= 1;
       if (!ok || run.#finished) continue;
       run.stepCount += 1;
-      run.#extras?.actor?.follow('child.succeed', run.#standing);
+      run.#extras?.actor?.follow({ type: 'child.succeed' }, run.#standing);
     }
   }
 
@@ -831,7 +861,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const standing = { ...this.#standing, loopCount: 0 };
     // A run may end for the budget of an ancestor, which its machine does not know.
     if (type === 'run.exhaust') {
-      actor.follow(type, standing, reason);
+      actor.follow({ type }, standing, reason);
       return;
     }
     actor.take([reason === null ? { type } : ({ type, reason } as PhaseEvent)], standing);

@@ -1,3 +1,4 @@
+import type { Inspect } from './inspection.ts';
 import type { Monitor, ValidationResult } from './monitor.ts';
 import type { MoveTable } from './move-table.ts';
 import type { Observers } from './observers.ts';
@@ -13,6 +14,8 @@ export interface RunHost {
   readonly waitTimeoutMs: number;
   readonly logLimit: number;
   readonly events: Observers;
+  /** Who is to see each run as an actor from its begin. */
+  readonly inspect: Inspect | undefined;
 }
 
 /** What runs are held to that begin between two edits of the table. */

@@ -1,4 +1,5 @@
 import fc, { type Scheduler } from 'fast-check';
+import type { InspectionEvent, SnapshotFrom } from 'xstate';
 import {
   type Call,
   type CallRefused,
@@ -12,11 +13,14 @@ import {
   isTerminal,
   type Observer,
   type Phase,
+  type PhaseActor,
   type PhasegateEvent,
+  type PhaseMachine,
   type Run,
   ToolExecutionBlocked,
   type Transition,
 } from '../../src/index.ts';
+import { MirroredRuns } from '../../src/inspect/stately.ts';
 import { macrotask, type Outcome, watch } from './helpers.ts';
 
 /** What an agent does: calls with whatever their bodies do, child runs, proposals, ends. */
@@ -55,6 +59,9 @@ export interface Program {
   readonly checked: boolean;
   /** After how many events of a run its actor is asked for; never, when it is `null`. */
   readonly actorAfter: number | null;
+  /** Whether the enforcement has an inspector, and after how many looks a run gets another; never, when it is `null`. */
+  readonly inspected: boolean;
+  readonly inspectAfter: number | null;
   /** An observer that calls depend on lets every nth call of a run not start; `null`: there is none. */
   readonly refuses: number | null;
   readonly transitions: readonly Transition[];
@@ -114,6 +121,8 @@ export const program: fc.Arbitrary<Program> = fc.record({
   onRejected: fc.constantFrom('deny' as const, 'deny' as const, 'terminate' as const),
   checked: fc.boolean(),
   actorAfter: fc.option(fc.constantFrom(0, 0, 3, 7)),
+  inspected: fc.boolean(),
+  inspectAfter: fc.option(fc.constantFrom(1, 4)),
   refuses: fc.option(fc.integer({ min: 1, max: 4 }), { freq: 3 }),
   transitions: often(
     fc.constant(DEFAULT_TRANSITIONS),
@@ -151,18 +160,30 @@ export class World {
   readonly #program: Program;
   readonly #enforcement: Enforcement;
   readonly #told = new Map<string, Told>();
+  readonly #mirror = new MirroredRuns((event) => this.#inspect('the mirror', event));
   readonly #ops = new Map<string, Op & { do: 'call' }>();
   readonly #started = new Set<string>();
   readonly #bodies = new Set<string>();
   readonly #promises: (() => Promise<Outcome>)[] = [];
   readonly #endedWell = new Map<Told, number>();
+  /** By inspector and run: the latest snapshot. */
+  readonly #seen = new Map<string, SnapshotFrom<PhaseMachine> | null>();
   #ids = 0;
 
   /** @param observer Observes the enforcement before anyone else. */
   constructor(s: Scheduler, program: Program, observer?: Observer) {
     this.#s = s;
     this.#program = program;
-    const { checked, parallel, agents: _, actorAfter: __, refuses, ...rules } = program;
+    const {
+      checked,
+      parallel,
+      inspected,
+      agents: _,
+      actorAfter: __,
+      inspectAfter: ___,
+      refuses,
+      ...rules
+    } = program;
     const check = (call: { callId?: string; runId?: string }) =>
       this.#check(call.runId ?? '', call.callId ?? '');
     // The check comes before `dfa`, so that it is asked in the moment in which the call is reserved.
@@ -174,6 +195,7 @@ export class World {
       supervisor: createSupervisor(rules),
       parallel,
       ...(checked ? { monitor } : {}),
+      ...(inspected ? { inspect: (event) => this.#inspect('the first', event) } : {}),
     });
     if (observer !== undefined) this.#enforcement.on(observer);
     this.#enforcement.on((event) => this.#hear(event));
@@ -329,6 +351,7 @@ export class World {
 
   #hear(event: PhasegateEvent): void {
     if (event.run === null) return;
+    this.#mirror.take(JSON.parse(JSON.stringify(event)) as PhasegateEvent);
     const told = this.#told.get(event.run);
     if (told === undefined) {
       this.#fault(`an event of no run: ${event.type} ${event.run}`);
@@ -412,6 +435,7 @@ export class World {
       const state = told.run?.state;
       if (state === undefined) continue;
       this.#lookAtActor(told, state);
+      this.#lookAtInspectors(told, state);
       const { phase, stepCount, inFlight, finished } = state;
       const got = JSON.stringify({ phase, stepCount, inFlight, finished });
       const wanted = JSON.stringify({
@@ -453,6 +477,45 @@ export class World {
       state.finished ? 'done' : 'active',
     ]);
     if (got !== wanted) this.#fault(`the actor of ${told.id} is ${got}, the run ${wanted}`);
+  }
+
+  /** What an inspector was told of the actor of a run that it sees is what the run is: it was told all of it, in order. */
+  #inspect(inspector: string, event: InspectionEvent): void {
+    if (event.type !== '@xstate.actor' && event.type !== '@xstate.snapshot') return;
+    const { id } = event.actorRef as PhaseActor;
+    const key = `${inspector}: ${id}`;
+    const parent = (event.actorRef as PhaseActor)._parent?.id;
+    const seen = this.#seen.get(key);
+    if (event.type === '@xstate.actor') {
+      if (seen !== undefined) this.#fault(`${inspector} is told twice that ${id} begins`);
+      const around = this.#toldOf(id).parent;
+      if (around !== null && !around.finished && !inspector.startsWith('that of') && parent !== around.id) {
+        this.#fault(`${id} shows under ${parent}, not under ${around.id}`);
+      }
+      this.#seen.set(key, null);
+    } else {
+      if (seen === undefined) this.#fault(`${inspector} is told of ${id} before it begins`);
+      this.#seen.set(key, event.snapshot as SnapshotFrom<PhaseMachine>);
+    }
+    // A slip of the inspector's, which is to harm nothing.
+    if (this.#seen.size % 3 === 0) throw new Error('the inspector is broken');
+  }
+
+  #lookAtInspectors(told: Told, state: Run['state']): void {
+    const { inspected, inspectAfter } = this.#program;
+    const inspectors = inspected ? ['the first', 'the mirror'] : ['the mirror'];
+    if (inspectAfter !== null && told.looks > inspectAfter) {
+      const inspector = `that of ${told.id}`;
+      if (!this.#seen.has(`${inspector}: ${told.id}`))
+        told.run?.inspect((event) => this.#inspect(inspector, event));
+      inspectors.push(inspector);
+    }
+    for (const inspector of inspectors) {
+      const snapshot = this.#seen.get(`${inspector}: ${told.id}`);
+      const got = JSON.stringify([snapshot?.value, snapshot?.context.stepCount, snapshot?.status]);
+      const wanted = JSON.stringify([state.phase, state.stepCount, state.finished ? 'done' : 'active']);
+      if (got !== wanted) this.#fault(`${inspector} sees ${told.id} as ${got}, the run is ${wanted}`);
+    }
   }
 
   /** With nothing under way, the counters alone decide: nothing is reserved any more. */
