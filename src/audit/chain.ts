@@ -66,7 +66,7 @@ export function hashOfLine(line: Buffer, key: Key | undefined): string {
 }
 
 /** The hash of a record that is canonical JSON (RFC 8785). */
-export function hashOf(json: string, key: Key | undefined): string {
+function hashOf(json: string, key: Key | undefined): string {
   return hashing(key).update(json).digest('hex');
 }
 

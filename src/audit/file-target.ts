@@ -62,7 +62,7 @@ export class FileTarget implements Target {
   }
 
   write(line: string): void {
-    if (this.#alone && this.#regular && fstatSync(this.#fd).size !== this.#size) throw shared(this.#path);
+    if (this.#alone && this.#regular && fstatSync(this.#fd).size !== this.#size) throw shared();
     const text = this.#ending === 'whole' ? `${line}\n` : `\n${line}\n`;
     const length = Buffer.byteLength(text);
     let written = 0;
@@ -123,9 +123,8 @@ export class FileTarget implements Target {
   }
 }
 
-function shared(path: string): PhasegateError {
-  return new PhasegateError(
-    'log-shared',
-    `${path} was changed by someone else, so its chain cannot go on here. Give each process a file of its own`,
+function shared(): Error {
+  return new Error(
+    'it was changed by someone else, so its chain cannot go on here. Give each process a file of its own',
   );
 }
