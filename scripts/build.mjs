@@ -9,13 +9,14 @@ import { copyDeclarations } from './build/declarations.mjs';
 import { commandEntries, libraryEntries } from './build/entries.mjs';
 import { licences } from './build/licences.mjs';
 import { configSchemaText } from './build/schema.mjs';
+import { versionOnly } from './build/version.mjs';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 await rm('dist', { recursive: true, force: true });
 
 const collected = licences();
 
-const plugins = [builtins(), collected.plugin];
+const plugins = [builtins(), versionOnly(), collected.plugin];
 
 /** @type {import('tsup').Options} */
 const common = {

@@ -12,8 +12,7 @@ describe('A log of whatever runs', { timeout: 120_000 }, () => {
         const world = new World(s, program, auditLog(log.stream, { chain }));
         await world.run();
         expect(world.faults).toEqual([]);
-        const { parallel, agents: _, actorAfter: __, checked: ___, refuses: ____, ...rules } = program;
-        const again = await replayedLog(log.text(), rules, parallel);
+        const again = await replayedLog(log.text(), program, program.parallel);
         expect(again.faults).toEqual([]);
         expect(decisionsIn(again.text)).toEqual(decisionsIn(log.text()));
       }),

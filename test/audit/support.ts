@@ -49,11 +49,18 @@ export function eventsIn(text: string): Record[] {
 /** Replays a log under these rules, and logs the replay. */
 export async function replayedLog(
   text: string,
-  rules: SupervisorOptions,
+  { maxSteps, maxLoopsPerPhase, transitions, onToolError, onBudgetExhausted, onRejected }: SupervisorOptions,
   parallel: 'serialize' | 'concurrent',
 ): Promise<{ text: string; faults: string[] }> {
   const enforcement = createEnforcement({
-    supervisor: createSupervisor(rules),
+    supervisor: createSupervisor({
+      maxSteps,
+      maxLoopsPerPhase,
+      transitions,
+      onToolError,
+      onBudgetExhausted,
+      onRejected,
+    }),
     parallel,
     waitTimeoutMs: Number.POSITIVE_INFINITY,
   });

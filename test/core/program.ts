@@ -170,7 +170,7 @@ export class World {
   readonly #seen = new Map<string, SnapshotFrom<PhaseMachine> | null>();
   #ids = 0;
 
-  /** @param observer Observes the enforcement before anyone else. */
+  /** @param observer Somebody who observes it all, and must change nothing. */
   constructor(s: Scheduler, program: Program, observer?: Observer) {
     this.#s = s;
     this.#program = program;

@@ -83,6 +83,25 @@ describe('docs/api.md', () => {
   );
 });
 
+describe('docs/opentelemetry.md', () => {
+  const page = readPage('docs/opentelemetry.md');
+
+  it('has every option, and no other', () => {
+    const table = page.split('| option of `otel` |')[1]?.split('\n\n')[0] ?? '';
+    const documented = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+    expect([...documented].sort()).toEqual(membersOf('otel/options.ts', 'OtelOptions').sort());
+  });
+
+  it('has every name of a metric, an event and an attribute, and no other', () => {
+    const named = (text: string) =>
+      new Set([...text.matchAll(/['`]((?:phasegate|gen_ai|error)\.[a-z_.]+)['`]/g)].map(([, name]) => name));
+    const written = SOURCES.filter(({ name }) => name.startsWith(`otel${sep}`))
+      .map(({ text }) => text)
+      .join('\n');
+    expect([...named(written)].sort()).toEqual([...named(page)].sort());
+  });
+});
+
 describe('docs/configuration.md', () => {
   const page = readPage('docs/configuration.md');
 

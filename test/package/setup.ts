@@ -24,8 +24,8 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const [{ filename }] = JSON.parse(packed) as [{ filename: string }];
   execFileSync('tar', ['-xzf', filename], { cwd: consumer });
   renameSync(join(consumer, 'package'), join(modules, 'phasegate'));
-  // Its dependencies, and the peer that an entry imports, as installed here: the registry need not be there for the tests.
-  for (const name of ['xstate', '@xstate', '@types', '@langchain']) {
+  // Its dependencies, and the peers that entries import, as installed here: the registry need not be there for the tests.
+  for (const name of ['xstate', '@xstate', '@types', '@langchain', '@opentelemetry']) {
     symlinkSync(resolve('node_modules', name), join(modules, name), 'junction');
   }
   project.provide('consumer', consumer);

@@ -8,7 +8,8 @@ import { SpanFile } from './spans.ts';
 /**
  * Spans of OpenTelemetry, by the conventions of GenAI and of OpenInference: as OTLP, as Jaeger and Tempo give them out, or
  * as a list. A trace is a run. A span that executes a tool is a call, from its start to its end; it failed where its
- * status is an error, where it has an `error.type`, or where an exception is recorded and no status.
+ * status is an error, where it has an `error.type`, or where an exception is recorded and no status. One that `phasegate/otel`
+ * tells was refused is replayed as a call that was asked for and has no result.
  */
 export const otel: TraceFormat = {
   name: 'otel',
@@ -177,7 +178,7 @@ function stepOf(span: SpanFields, attributes: Attributes): Step | string | undef
     end: until === undefined ? undefined : Math.max(start, until),
     ...call,
     tool: call.tool,
-    ok: !hasFailed(span, attributes),
+    ok: attributes.get('phasegate.decision') === 'refused' ? null : !hasFailed(span, attributes),
   };
 }
 

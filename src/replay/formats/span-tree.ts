@@ -22,7 +22,8 @@ export interface CallStep {
   readonly tool: string;
   readonly callId: string | undefined;
   readonly args: unknown;
-  readonly ok: boolean;
+  /** `null` for a call that was refused, so that it has no result. */
+  readonly ok: boolean | null;
   /** Whether it is a call as a protocol carries it, which may be recorded besides the call itself. */
   readonly isTransport: boolean;
 }
@@ -80,7 +81,7 @@ export function placeSteps(trace: string, spans: ReadonlyMap<string, Span>): Pla
         outer = place(trace, inner, step, outer);
         all.push(outer);
       } else {
-        again.failed ||= step.kind === 'call' && !step.ok;
+        again.failed ||= step.kind === 'call' && step.ok === false;
         outer = again;
       }
       placed.set(inner, outer);

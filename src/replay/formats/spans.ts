@@ -119,6 +119,6 @@ function* begin({ id, step, run, caller, line }: PlacedStep): Generator<TraceEve
 }
 
 function end({ id, step, run, failed }: PlacedStep): TraceEvent {
-  const ok = step.kind === 'call' && step.end !== undefined ? step.ok && !failed : null;
-  return { type: 'call.ended', run, call: id, ok };
+  const ok = step.kind === 'call' && step.end !== undefined ? step.ok : null;
+  return { type: 'call.ended', run, call: id, ok: ok && !failed };
 }

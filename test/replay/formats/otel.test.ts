@@ -49,6 +49,17 @@ describe('spans', () => {
     expect(await callsOf(content)).toEqual(['a ok', 'b ok']);
   });
 
+  it('of a call that was refused are a call without a result, whatever its status', async () => {
+    const refused = { 'phasegate.decision': 'refused', 'error.type': 'step-budget' };
+    const content = lines(
+      call('1', 'a', { at: 1, status: { code: 2 }, attributes: refused }),
+      call('2', 'b', { at: 2, status: { code: 2 } }),
+    );
+    expect(await callsOf(content)).toEqual(['a none', 'b error']);
+    const { reports } = await replayed(content);
+    expect(reports).toMatchObject([{ calls: 2, failed: 1, stepCount: 1 }]);
+  });
+
   it('overlap where calls ran at once', async () => {
     const content = lines(call('1', 'a', { at: 1, until: 5 }), call('2', 'b', { at: 2, until: 3 }));
     expect(await told(content)).toEqual([
