@@ -61,7 +61,8 @@ export interface AuditReport {
  * `expectHead` says which record there must be.
  *
  * @returns The logs, in the order in which they begin.
- * @throws {PhasegateError} `file-unreadable`; `log-mismatch` for a log without a chain, or one that needs a key and has none.
+ * @throws {PhasegateError} `file-unreadable`; `log-mismatch` for a log without a chain, one that needs a key where none
+ *   is given, or one without a key where one is.
  * @example
  * const [report] = await verifyAudit({ files: ['runs.1.jsonl', 'runs.jsonl'] });
  * if (report?.faults !== 0) alert(report);
@@ -124,6 +125,10 @@ function logOf(first: Line, name: string, logs: LogCheck[], options: VerifyAudit
       `${name} was written with a key, and can only be verified with it`,
     );
   }
+  if (opens && header['chain'] !== 'hmac-sha256' && options.key !== undefined) {
+    const why = 'is not as it was written if it was written with that key';
+    throw new PhasegateError('log-mismatch', `${name} says that it was written without a key: it ${why}`);
+  }
   const log = new LogCheck(name, header, options);
   logs.push(log);
   return log;
@@ -155,8 +160,8 @@ class LogCheck {
     this.files = [file];
     this.id = header?.['log'];
     this.#options = options;
-    // A log whose first line is cut does not say.
-    this.#keyed = header === undefined ? options.key !== undefined : header['chain'] === 'hmac-sha256';
+    // Not as the header says: who has no key can write another.
+    this.#keyed = options.key !== undefined;
   }
 
   take({ bytes, whole }: Line, line: number): void {

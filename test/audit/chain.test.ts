@@ -259,6 +259,10 @@ describe('A log with a key', () => {
     );
     const { found } = await verified([path], { key: 'the key' });
     expect(found).toContain('5: edited');
+    // Nor as a log that has none.
+    const plain = newPath();
+    await chained(plain);
+    await expect(verified([plain], { key: 'the key' })).rejects.toMatchObject({ code: 'log-mismatch' });
   });
 });
 

@@ -19,8 +19,9 @@ export function addAudit(program: Command, io: Io, onEnd: (code: number) => void
     .command('verify')
     .summary('find whatever was changed, removed, put in, repeated or moved')
     .description(
-      'Verifies audit logs that were written with a chain: finds every record that was changed, removed, put in, repeated or moved,\n' +
-        'and prints the last hash of each. Give all files of a log that was written to several.',
+      'Verifies audit logs that were written with a chain: finds every record that was\n' +
+        'changed, removed, put in, repeated or moved, and prints the last hash of each.\n' +
+        'Give all files of a log that was written to several.',
     )
     .argument('<files...>', 'audit logs: paths, globs, or - for standard input')
     .option('--expect-head <hash>', 'a hash that was kept elsewhere, which a record must have')
@@ -34,11 +35,13 @@ export function addAudit(program: Command, io: Io, onEnd: (code: number) => void
 }
 
 const EXAMPLES = `
-A chain does not show that its end was cut off, nor that somebody who can write the file wrote all of it anew. Keep the
-last hash where nobody can who writes the log, and give it with --expect-head. Only who has the key can make the hashes of a
-log that was written with one.
+A chain does not show that its end was cut off, nor that somebody who can write
+the file wrote all of it anew. Keep the last hash where nobody can change it who
+writes the log, and give it with --expect-head. Only who has the key can make
+the hashes of a log that was written with one.
 
-Exit codes: 0 every record is as it was written, 1 some are not, 2 wrong usage, or a log that cannot be verified.
+Exit codes: 0 every record is as it was written, 1 some are not, 2 wrong usage,
+or a log that cannot be verified.
 
 Examples:
   $ phasegate audit verify runs.jsonl
