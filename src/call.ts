@@ -27,6 +27,8 @@ export interface CallOptions {
  */
 export interface Call {
   readonly id: string;
+  /** The number of the call in its run: 1 for the first that was asked for. Never twice the same. */
+  readonly seq: number;
   readonly tool: string;
   readonly run: Run;
   /** The call that made this one, from inside its body; `null` for a top-level call. */
@@ -69,7 +71,6 @@ export class SupervisedCall implements Call, Recorded, Frame {
   readonly run: SupervisedRun;
   readonly tool: string;
   readonly parent: SupervisedCall | null;
-  /** Its number in its run. */
   readonly seq: number;
   readonly #id: string | undefined;
 

@@ -7,9 +7,11 @@ import { createMonitor, enabledAmong, type Monitor } from './monitor.ts';
 import { moveTable } from './move-table.ts';
 import { type Listener, type Observer, Observers } from './observers.ts';
 import { checkOptions } from './options.ts';
+import { type ResumeOptions, resume } from './resume.ts';
 import { SUPERVISOR_OPTIONS } from './rules.ts';
 import type { Run, RunOptions } from './run.ts';
 import { checkTimeout } from './run-options.ts';
+import type { SavedRun } from './saved-run.ts';
 import { SupervisedRun } from './supervised-run.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
 import type { RunHost, Terms } from './terms.ts';
@@ -67,15 +69,29 @@ export interface Enforcement {
    */
   beginRun(options?: RunOptions): Run;
   /**
+   * Takes back a run that was saved, here or elsewhere: it goes on as if it had never been away, but for its log, which is
+   * new (SPEC §11). Give what was saved to one process only: each that resumes it has all that was left of its budgets.
+   *
+   * @param saved What `run.save` returned, from JSON or not.
+   * @throws {SavedRunError} when it is no saved run, or not one of this enforcement's table and budgets; nothing is reset.
+   * @throws {PhasegateError} `invalid-argument`.
+   * @example
+   * const run = enforcement.resumeRun(JSON.parse(await store.get(id)), { key, timeoutMs: 60_000 });
+   * const notes = run.interrupted.map(({ tool }) => `${tool} was interrupted, and may have taken effect.`);
+   * const answer = await enforcement.withRun(() => agent(question, notes), run);
+   */
+  resumeRun(saved: SavedRun, options?: ResumeOptions): Run;
+  /**
    * Begins a run, runs the agent inside of it, and finishes it whatever happens (SPEC §6.1).
    *
    * @param agent Is handed the run. Tools made with {@link tool} find it by themselves.
+   * @param options How the run is begun; or a run of this enforcement that was begun or resumed.
    * @returns What the agent returns. It rejects with what the agent throws, and as soon as the run is aborted: with the
    *   reason if that is an error, else with a `RunAbortedError`; at the deadline with one of code `run-timeout`.
    * @example
    * const answer = await enforcement.withRun(() => agent(question), { timeoutMs: 60_000 });
    */
-  withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions): Promise<T>;
+  withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions | Run): Promise<T>;
   /**
    * Puts a tool under enforcement: the same parameters, the same result. It finds its run by itself, and its caller, so
    * that a call from inside another tool is a nested one. It needs `AsyncLocalStorage`: where the platform has none, use
@@ -160,9 +176,14 @@ class SupervisingEnforcement implements Enforcement {
     return new SupervisedRun(this.#presentTerms(), options);
   }
 
-  async withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
+  resumeRun(saved: SavedRun, options: ResumeOptions = {}): SupervisedRun {
+    return resume(saved, options, this.#presentTerms());
+  }
+
+  async withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions | Run): Promise<T> {
     if (typeof agent !== 'function') throw invalidArgument('agent', 'a function', agent);
-    const run = this.beginRun(options);
+    const run = options instanceof SupervisedRun ? options : this.beginRun(options as RunOptions | undefined);
+    if (run.host !== this.#host) throw invalidArgument('run', 'one of this enforcement', run);
     try {
       return await run.drive(agent);
     } finally {

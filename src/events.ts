@@ -1,6 +1,7 @@
 import type { RefusalCode } from './decide.ts';
 import type { Stage } from './errors.ts';
 import type { Phase } from './phases.ts';
+import type { SavedRun } from './saved-run.ts';
 
 interface EventBase {
   /** When, in milliseconds since 1970. */
@@ -43,6 +44,11 @@ export interface RunStarted extends EventBase {
   readonly dfa: boolean;
   /** The phases of its table in the order of declaration, and where each leads; `null` for the default table. */
   readonly transitions: Readonly<Record<string, readonly Phase[]>> | null;
+  /**
+   * Of a run that was saved, and is resumed here (SPEC §11): where it was, and its calls in flight, of which nobody is told that
+   * they started. Those that were interrupted end next. `null` for any other run.
+   */
+  readonly resumed: Pick<SavedRun, 'state' | 'calls'> | null;
 }
 
 /** A run moved to another phase, or looped on the one that it is in. */
@@ -95,11 +101,15 @@ export interface CallRefused extends Omit<CallEvent, 'run' | 'call'>, Decided {
   readonly phase: Phase | null;
 }
 
-/** A call ended. `late`: after the end of its run, so that nothing was counted (SPEC §6.2). */
+/** A call ended. */
 export interface CallEnded extends CallEvent {
   readonly type: 'call.ended';
+  /** Whether it counts as a step: it ended well, or was interrupted. */
   readonly ok: boolean;
+  /** Whether it ended after the end of its run, so that nothing was counted (SPEC §6.2). */
   readonly late: boolean;
+  /** Whether its run was saved while it was in flight, and was resumed without it: how it ended is not known (SPEC §11.2). */
+  readonly interrupted: boolean;
   readonly error: unknown;
   /** What the call came to, where an observer asks for results. */
   readonly result?: unknown;

@@ -4,11 +4,17 @@ import type { CallStarted, PhaseEntered, PhasegateEvent, RunStarted } from './ev
 import type { Phase } from './phases.ts';
 import type { Refusal } from './refusal.ts';
 import type { Rules } from './rules.ts';
+import type { SavedRun } from './saved-run.ts';
 import type { SupervisedRun } from './supervised-run.ts';
 import { DEFAULT_TABLE } from './table.ts';
 
-/** A run began. */
-export function tellOfBegin(run: SupervisedRun, rules: Rules, budget: 'shared' | 'own'): void {
+/** A run began, or goes on from where it was saved. */
+export function tellOfBegin(
+  run: SupervisedRun,
+  rules: Rules,
+  budget: 'shared' | 'own',
+  saved: SavedRun | undefined,
+): void {
   const { host, parent, parentCall } = run;
   host.events.emit({
     type: 'run.started',
@@ -19,6 +25,7 @@ export function tellOfBegin(run: SupervisedRun, rules: Rules, budget: 'shared' |
     budget,
     ...limitsOf(rules),
     dfa: host.dfa,
+    resumed: saved === undefined ? null : { state: saved.state, calls: saved.calls },
   });
 }
 

@@ -164,7 +164,7 @@ export class MirroredRuns {
 
   #begin(id: string, told: Told): MirroredRun {
     const parent = told.parent === null ? undefined : this.#runs.get(told.parent);
-    const run = new MirroredRun(id, this.#supervisorOf(told), parent, told.budget, this.#inspect);
+    const run = new MirroredRun(id, this.#supervisorOf(told), parent, told, this.#inspect);
     this.#runs.set(id, run);
     return run;
   }
@@ -182,7 +182,10 @@ export class MirroredRuns {
 }
 
 /** What a run is told to be when it begins. */
-type Told = Pick<RunStarted, 'parent' | 'budget' | 'maxSteps' | 'maxLoopsPerPhase' | 'transitions'>;
+type Told = Pick<
+  RunStarted,
+  'parent' | 'budget' | 'maxSteps' | 'maxLoopsPerPhase' | 'transitions' | 'resumed'
+>;
 
 const UNTOLD: Told = {
   parent: null,
@@ -190,6 +193,7 @@ const UNTOLD: Told = {
   maxSteps: null,
   maxLoopsPerPhase: null,
   transitions: null,
+  resumed: null,
 };
 
 function supervisorOf({ maxSteps, maxLoopsPerPhase, transitions }: Told): Supervisor {
@@ -226,13 +230,28 @@ class MirroredRun {
     id: string,
     { machine, rules }: Supervisor,
     parent: MirroredRun | undefined,
-    budget: 'shared' | 'own',
+    { budget, resumed }: Told,
     inspect: Inspect,
   ) {
     const under = parent?.live ? parent.actor : undefined;
-    this.actor = new RunActor(machine, rules, BEGIN, null, { id, under, inspect });
-    this.payer = budget === 'own' ? undefined : parent;
     this.#phases = rules.table.phases;
+    // Here too other processes may say anything.
+    if (Array.isArray(resumed?.calls) && this.#phases.includes(resumed.state?.phase)) this.#resume(resumed);
+    const reason = this.live ? null : (resumed?.state.reason ?? null);
+    this.actor = new RunActor(machine, rules, this.#standing, reason, { id, under, inspect });
+    this.payer = budget === 'own' ? undefined : parent;
+  }
+
+  #resume({ state, calls }: NonNullable<Told['resumed']>): void {
+    const { phase, stepCount, loopCount, finished } = state;
+    for (const { seq } of calls) this.#inFlight.add(seq);
+    this.#standing = {
+      phase,
+      stepCount,
+      loopCount: finished ? 0 : (loopCount?.[phase] ?? 0),
+      inFlight: calls.length,
+    };
+    this.live = !finished;
   }
 
   /** Whether nothing of it can come any more that matters to anyone. */

@@ -1,3 +1,4 @@
+import type { RunState } from '../supervisor.ts';
 import type { JsonItem, JsonValue } from './json-values.ts';
 
 /**
@@ -23,6 +24,8 @@ export interface RunBegan {
    * @default 'shared'
    */
   readonly budget?: 'shared' | 'own' | undefined;
+  /** Where it goes on, if it was saved and resumed and the recording does not have what was before that (SPEC §11). */
+  readonly resumed?: Pick<RunState, 'phase' | 'stepCount' | 'loopCount'> | undefined;
 }
 
 /** A tool was called, or at least asked for. */

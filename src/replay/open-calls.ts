@@ -10,14 +10,14 @@ export class OpenCalls {
   #count = 0;
 
   /**
-   * A call began, with that id or without one.
+   * A call began, with that id or without one; or goes on, by its key.
    *
    * @param seq The number of the call in its run, where the recording has it: no two calls have the same.
    */
-  add(id: string | undefined, tool: string, seq?: number): string {
+  add(id: string | undefined, tool: string, seq?: number, key?: string): string {
     this.#count += 1;
     const numbered = seq !== undefined && this.numbered(seq) === undefined;
-    const call = { key: numbered ? keyOf(seq) : String(this.#count), id, tool };
+    const call = { key: key ?? (numbered ? keyOf(seq) : String(this.#count)), id, tool };
     this.#calls.add(call.key, call);
     if (id !== undefined) {
       const alike = this.#byId.get(id);

@@ -238,6 +238,7 @@ describe('What an event carries', () => {
       tool: 'inner',
       ok: false,
       late: false,
+      interrupted: false,
       error,
       stepCount: 0,
     });
@@ -304,6 +305,7 @@ describe('What an event carries', () => {
         run: 'r1',
         parent: null,
         call: null,
+        resumed: null,
         budget: 'shared',
         maxSteps: 20,
         maxLoopsPerPhase: null,

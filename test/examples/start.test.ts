@@ -134,6 +134,8 @@ interface Recorded {
   readonly message?: string;
   readonly tool?: string;
   readonly time: number;
+  readonly waitedMs?: number;
+  readonly decisionMs?: number;
 }
 
 function eventsOf(file: string): Recorded[] {
@@ -143,7 +145,7 @@ function eventsOf(file: string): Recorded[] {
     .map((line) => JSON.parse(line));
 }
 
-function timeless({ time: _, ...event }: Recorded): object {
+function timeless({ time: _, waitedMs: __, decisionMs: ___, ...event }: Recorded): object {
   return event;
 }
 

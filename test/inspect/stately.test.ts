@@ -16,6 +16,7 @@ import { createInspectorServer } from '@statelyai/inspect/server';
 import { build } from 'esbuild';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
+  type Call,
   type CallRefused,
   type CallStarted,
   createEnforcement,
@@ -221,12 +222,14 @@ describe('mirrorToStately', () => {
       { type: 'xstate.stop', run: 'root' },
       { type: 'run.started', run: 'odd', parent: 'none', transitions: { X: 'nowhere' }, maxSteps: 'many' },
       { type: 'call.refused', run: null, code: 'no-active-run' },
+      { type: 'run.started', run: 'strange', parent: null, transitions: null, resumed: { calls: [] } },
     ] as unknown as PhasegateEvent[];
     await mirror([...events.slice(2, 6), ...broken, ...events.slice(6)]);
     expect(hops().filter((line) => line.includes('begins'))).toEqual([
       'root begins',
       'other begins',
       'odd begins',
+      'strange begins',
       'child begins under root',
     ]);
     expect(story().at(-1)).toBe('root = ANSWERING 3');
@@ -242,6 +245,34 @@ test('a call that one observer was told has started, and that was refused for an
   runs.take({ ...call, type: 'call.started' } as CallStarted);
   runs.take({ ...call, type: 'call.refused', code: 'observer-failed' } as CallRefused);
   expect(inFlight).toEqual([0, 1, 0]);
+});
+
+test('a run that was resumed goes on where it was', () => {
+  const seen: unknown[] = [];
+  const runs = new MirroredRuns((event) => {
+    if (event.type !== '@xstate.snapshot') return;
+    const { value, context } = event.snapshot as PhaseSnapshot;
+    seen.push([value, context.stepCount, context.inFlight]);
+  });
+  const run = createEnforcement().beginRun({ id: 'r' });
+  for (let i = 0; i < 2; i++) run.afterCall(run.admit('search') as Call);
+  const call = run.admit('research') as Call;
+  run.admit('search', {}, { parent: call });
+  const enforcement = createEnforcement();
+  enforcement.on((event) => runs.take(event));
+
+  enforcement.resumeRun(run.save());
+
+  expect(seen).toEqual([
+    ['ACTING', 2, 2],
+    ['ACTING', 3, 1],
+    ['OBSERVING', 3, 1],
+    ['OBSERVING', 4, 0],
+  ]);
+  run.abort('enough');
+  seen.length = 0;
+  enforcement.resumeRun(run.save());
+  expect(seen).toEqual([['ANSWERING', 2, 2]]);
 });
 
 describe('mirrorToStately without a tool of Stately’s', () => {

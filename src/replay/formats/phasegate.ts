@@ -1,5 +1,6 @@
+import type { RunState } from '../../supervisor.ts';
 import type { Likelihood, TraceEvent, TraceFormat } from '../format.ts';
-import { type Fields, fieldsOf, kindOf, nameOf } from '../json.ts';
+import { type Fields, fieldsOf, kindOf, listOf, nameOf } from '../json.ts';
 import type { JsonItem } from '../json-values.ts';
 import { OpenCalls } from '../open-calls.ts';
 
@@ -8,11 +9,12 @@ import { OpenCalls } from '../open-calls.ts';
  * calls may overlap; ids of calls may repeat or be absent.
  *
  * - `run.started`: `run`; for a child run also `parent`, the run, and `call`, the call in whose body it was begun (without
- *   it, the latest that is open).
+ *   it, the latest that is open); for one that was saved and is resumed here also `resumed`, with its `state` and `calls`.
  * - `call.started`: `run`, `tool`; `call`, `args`; for a nested call `parent`, the call that made it.
  * - `call.reserved`: the same, before checks run on a call; it is then started or refused.
  * - `call.refused`: the same. It is replayed as a call that was asked for and has no result.
- * - `call.ended`: `run`, `ok`; `call`, or `tool`, or neither: then it is the oldest call that it can be.
+ * - `call.ended`: `run`, `ok`; `call`, or `tool`, or neither: then it is the oldest call that it can be. One that was
+ *   `interrupted` need not be open.
  * - `run.ended`: `run`; `reason`, if it was aborted.
  *
  * What an enforcement tells has more: `seq`, the number of each call in its run, and `budget` of each run. It tells all of a
@@ -66,12 +68,62 @@ type Line = Fields<
   | 'message'
   | 'stage'
   | 'ok'
+  | 'interrupted'
   | 'late'
   | 'reason'
   | 'stepCount'
   | 'target'
+  | 'resumed'
   | 'lost'
 >;
+
+type Resumed = Pick<RunState, 'phase' | 'stepCount' | 'loopCount' | 'finished'>;
+
+interface ResumedRun {
+  readonly state: Resumed;
+  readonly calls: readonly ResumedCall[];
+}
+
+interface ResumedCall {
+  readonly seq: unknown;
+  readonly id: string | undefined;
+  readonly tool: string;
+  readonly parent: unknown;
+}
+
+/** Where a run goes on; `undefined` for one that begins, `null` where it cannot be read. */
+function resumedIn(value: unknown): ResumedRun | undefined | null {
+  if (value === undefined || value === null) return undefined;
+  const resumed = fieldsOf<'state' | 'calls'>(value);
+  const state = fieldsOf<keyof Resumed>(resumed?.state);
+  const phase = nameOf(state?.phase);
+  const stepCount = state?.stepCount;
+  if (phase === undefined || !isWhole(stepCount)) return null;
+  const loopCount = Object.fromEntries(
+    Object.entries(fieldsOf<string>(state?.loopCount) ?? {}).filter((entry): entry is [string, number] =>
+      isWhole(entry[1]),
+    ),
+  );
+  const calls = listOf(resumed?.calls).flatMap((one) => {
+    const call = fieldsOf<keyof ResumedCall>(one);
+    const tool = nameOf(call?.tool);
+    return tool === undefined ? [] : [{ seq: call?.seq, id: nameOf(call?.id), tool, parent: call?.parent }];
+  });
+  return { state: { phase, stepCount, loopCount, finished: state?.finished === true }, calls };
+}
+
+// Calls in flight are made again. The first of a visit to ACTING is no self-loop, and all others are nested, or tried again.
+function beforeCalls({ state, calls }: ResumedRun): Resumed {
+  if (calls.length === 0) return state;
+  const loops = (state.loopCount[state.phase] ?? 0) - calls.length;
+  return loops < 0
+    ? { ...state, phase: 'IDLE', loopCount: {} }
+    : { ...state, loopCount: { [state.phase]: loops } };
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
 
 // Runs that have ended are remembered for a while: calls that they left behind end, or are asked for, after them.
 const ENDED_MEMORY = 50;
@@ -154,6 +206,22 @@ class Recording {
   }
 
   #beginRun(run: string, line: Line, at: number): void {
+    const resumed = resumedIn(line.resumed);
+    if (resumed === null) {
+      this.#fault(
+        `"resumed" must have the state and the calls of run ${run}, which is taken to begin here`,
+        at,
+      );
+    }
+    // What was recorded before it was saved may be in the same file.
+    const known = resumed ? this.#live.get(run) : undefined;
+    if (known === undefined) this.#beginAnew(run, line, resumed ? beforeCalls(resumed) : undefined, at);
+    if (!resumed) return;
+    if (resumed.state.finished) this.#endRun(run, line);
+    else this.#goOn(run, this.#callsOf(run), resumed.calls, at);
+  }
+
+  #beginAnew(run: string, line: Line, resumed: Resumed | undefined, at: number): void {
     const parentRun = nameOf(line.parent);
     const parentCall = nameOf(line.call);
     const around = parentRun === undefined ? undefined : this.#known(parentRun);
@@ -172,7 +240,32 @@ class Recording {
     this.#ended.delete(run);
     this.#live.set(run, new OpenCalls());
     const parent = parentRun === undefined || call === undefined ? undefined : { run: parentRun, call };
-    this.#events.push({ type: 'run.started', run, parent, budget });
+    this.#events.push({ type: 'run.started', run, parent, budget, resumed });
+  }
+
+  /** Those calls are in flight, and no others: of whatever else was open nothing more is known. */
+  #goOn(run: string, open: OpenCalls, calls: readonly ResumedCall[], at: number): void {
+    const known = calls.map((call) => {
+      const seq = typeof call.seq === 'number' ? call.seq : undefined;
+      const numbered = seq === undefined ? undefined : open.takeNumbered(seq);
+      return { ...call, seq, key: numbered ?? open.take(call.id, call.tool) };
+    });
+    for (const call of open.takeAll()) this.#events.push({ type: 'call.ended', run, call, ok: null });
+    const bySeq = new Map<unknown, string>();
+    for (const { seq, id, tool, parent, key } of known) {
+      const call = open.add(id, tool, seq, key);
+      bySeq.set(seq, call);
+      if (key !== undefined) continue;
+      this.#events.push({
+        type: 'call.started',
+        run,
+        call,
+        callId: id,
+        tool,
+        parent: bySeq.get(parent),
+        line: at,
+      });
+    }
   }
 
   /** A call that was reserved is now admitted or refused. @returns Whether it is one. */
@@ -269,7 +362,9 @@ class Recording {
       ? this.#callsOf(run).takeNumbered(line.seq as number)
       : this.#callsOf(run).take(id, tool);
     if (call !== undefined) this.#events.push({ type: 'call.ended', run, call, ok: ok ?? null });
-    else this.#fault(`a call ended that is not open in run ${run}: ${id ?? tool ?? '(not named)'}`, at);
+    // Of a run that had ended when it was saved, the calls are not asked for again.
+    else if (line.interrupted !== true)
+      this.#fault(`a call ended that is not open in run ${run}: ${id ?? tool ?? '(not named)'}`, at);
   }
 
   #endRun(run: string, line: Line): void {
