@@ -7,6 +7,7 @@ import { writeMeasured } from './report/page.mjs';
 import { callTasks } from './rows/calls.mjs';
 import { heapRows } from './rows/heap.mjs';
 import { importRows } from './rows/imports.mjs';
+import { observedTasks } from './rows/observed.mjs';
 import { replayTasks } from './rows/replay.mjs';
 import { supervisorTasks } from './rows/supervisors.mjs';
 import { timed } from './rows/task.mjs';
@@ -17,7 +18,12 @@ const { json, write, quick } = readOptions(
 );
 
 // Supervisors last: what they leave on the heap, machines of 200 phases, makes later rows up to two thirds slower.
-const tasks = [...callTasks(), ...(await replayTasks()), ...supervisorTasks()];
+const tasks = [
+  ...callTasks(),
+  ...(await observedTasks()),
+  ...(await replayTasks()),
+  ...supervisorTasks(),
+];
 const progress = progressOf(tasks.length + 2);
 const rows = await timed(tasks, spansOf(quick), progress.begin);
 progress.begin('imports');

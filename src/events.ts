@@ -71,6 +71,12 @@ export interface CallWaiting extends CallEvent {
   readonly type: 'call.waiting';
 }
 
+/** A call is legal and reserved, and checks run on it. Where there are none besides `dfa`, this is not told. */
+export interface CallReserved extends CallEvent {
+  readonly type: 'call.reserved';
+  readonly parent: string | null;
+}
+
 /** A call was admitted: its body may start. `parent` is the id of the call that made it, from inside its body. */
 export interface CallStarted extends CallEvent, Decided {
   readonly type: 'call.started';
@@ -105,6 +111,8 @@ export interface CallEnded extends CallEvent {
   /** Whether its run was saved while it was in flight, and was resumed without it: how it ended is not known (SPEC §11.2). */
   readonly interrupted: boolean;
   readonly error: unknown;
+  /** What the call came to, where an observer asks for results. */
+  readonly result?: unknown;
   /** Calls of the run that ended well, this one included. */
   readonly stepCount: number;
 }
@@ -126,6 +134,7 @@ export type PhasegateEvent =
   | PhaseEntered
   | PhaseProposed
   | CallWaiting
+  | CallReserved
   | CallStarted
   | CallRefused
   | CallEnded

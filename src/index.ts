@@ -36,6 +36,7 @@ export {
 export type {
   CallEnded,
   CallRefused,
+  CallReserved,
   CallStarted,
   CallWaiting,
   PhaseEntered,

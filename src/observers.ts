@@ -25,6 +25,11 @@ export interface Observer {
    */
   readonly required?: boolean | undefined;
   /**
+   * Whether `call.ended` is to carry what the call came to. All observers are then told.
+   * @default false
+   */
+  readonly results?: boolean | undefined;
+  /**
    * Runs code that is inside of a run or of a call's body, as tracing needs it: call `body` once, at once. What it returns or
    * throws changes nothing.
    */
@@ -40,6 +45,8 @@ export class Observers {
   observed = false;
   /** Whether calls depend on anyone who listens. */
   required = false;
+  /** Whether anyone asks for the results of calls. */
+  results = false;
   /** Whether anyone wants to run code inside of runs and calls. */
   wraps = false;
 
@@ -100,6 +107,7 @@ export class Observers {
     this.#subscriptions = subscriptions;
     this.observed = subscriptions.length > 0;
     this.required = subscriptions.some(({ observer }) => observer.required);
+    this.results = subscriptions.some(({ observer }) => observer.results);
     this.wraps = subscriptions.some(({ observer }) => observer.inside !== undefined);
   }
 }

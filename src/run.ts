@@ -105,8 +105,12 @@ export interface Run {
    * @throws {PhasegateError} `invalid-argument`.
    */
   admit(tool: string, args?: unknown, options?: CallOptions): Call | Refusal | Promise<Call>;
-  /** The call ended well: a step (SPEC §5.4). A second end changes nothing. */
-  afterCall(call: Call): void;
+  /**
+   * The call ended well: a step (SPEC §5.4). A second end changes nothing.
+   *
+   * @param result What it came to, for observers that ask for results; nothing keeps it.
+   */
+  afterCall(call: Call, result?: unknown): void;
   /** The call failed: no step (SPEC §5.4). A second end changes nothing. */
   failCall(call: Call, error?: unknown): void;
   /**

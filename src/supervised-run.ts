@@ -39,7 +39,14 @@ import { RunExtras } from './run-extras.ts';
 import { checkRunOptions } from './run-options.ts';
 import { type Resumption, type SavedCall, type SavedRun, type SaveOptions, sealed } from './saved-run.ts';
 import { type Decision, decision, type RunState } from './supervisor.ts';
-import { askOfStart, tellOfBegin, tellOfPhase, tellOfRefusal, tellOfStart } from './telling.ts';
+import {
+  askOfStart,
+  tellOfBegin,
+  tellOfPhase,
+  tellOfRefusal,
+  tellOfReservation,
+  tellOfStart,
+} from './telling.ts';
 import type { RunHost, Terms } from './terms.ts';
 
 const PARENT_ENDED = 'parent run ended';
@@ -177,12 +184,14 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const from = this.phase;
     const answer = this.#answerProposal(target);
     const code = answer.allowed ? null : answer.code;
+    let ends = false;
     if (answer.allowed) {
       const step = this.#stepTo(target);
-      // A run that enters a terminal phase has ended when its listeners hear of it.
+      // A run that enters a terminal phase has ended when its listeners hear of it, and that it was proposed before it.
       if (step.to.terminal) {
         this.loopCount = 0;
-        this.#end(`propose.${target}`, target, undefined);
+        this.#close(target, undefined);
+        ends = true;
       } else {
         this.#take(step);
         this.#extras?.actor?.tell();
@@ -201,6 +210,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
         code,
       });
     }
+    if (ends) this.#tellOfEnd(`propose.${target}`);
     const entry: LogEntry = {
       time: Date.now(),
       tool: null,
@@ -267,6 +277,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     tool: string,
     args?: unknown,
     options?: CallOptions,
+    checks = this.host.checks,
   ): SupervisedCall | Refusal | Promise<SupervisedCall> {
     if (typeof tool !== 'string' || tool === '') throw invalidArgument('tool', 'the name of a tool', tool);
     const callId = options?.callId;
@@ -285,11 +296,11 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     if (!call.nested && this.host.parallel === 'serialize' && (this.pending > 0 || this.#extras?.waiting)) {
       return this.#wait(call);
     }
-    return this.#decide(call);
+    return this.#decide(call, checks);
   }
 
-  afterCall(call: Call): void {
-    this.#endCall(ownCall('call', call), true, undefined);
+  afterCall(call: Call, result?: unknown): void {
+    this.#endCall(ownCall('call', call), true, result);
   }
 
   failCall(call: Call, error?: unknown): void {
@@ -305,7 +316,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     if (this.#finished) throw this.#takeBack(call, true).toError();
     try {
       const result = await this.#runInside(call, body, call);
-      this.#endCall(call, true, undefined);
+      this.#endCall(call, true, result);
       return result;
     } catch (error) {
       this.#endCall(call, false, error);
@@ -574,8 +585,11 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   }
 
   /** Decides, reserves, and admits at once when there is no check to run. */
-  #decide(call: SupervisedCall): SupervisedCall | Refusal | Promise<SupervisedCall> {
-    const { dfa, checks } = this.host;
+  #decide(
+    call: SupervisedCall,
+    checks = this.host.checks,
+  ): SupervisedCall | Refusal | Promise<SupervisedCall> {
+    const { dfa } = this.host;
     const acting = this.#at.phase === 'ACTING';
     const joins = !call.nested && this.pending > 0;
     // Without the stage its own budget and table hold nothing back, but that of an ancestor which has it does (SPEC §10.2).
@@ -583,9 +597,10 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       return this.#refuseByBudgetOrTable(call, joins);
     const before = checks === undefined ? undefined : this.state;
     this.#reserve(call, acting && !joins);
-    return checks === undefined || before === undefined
-      ? this.#enterActing(call)
-      : this.#check(call, before, checks);
+    if (checks === undefined || before === undefined) return this.#enterActing(call);
+    tellOfReservation(call);
+    // Whoever heard of it may have ended the run just now.
+    return call.outcome instanceof Refusal ? call.outcome : this.#check(call, before, checks);
   }
 
   /** The step that a call would take now, reservations and the budgets of ancestors counted. */
@@ -775,7 +790,8 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     return refusal;
   }
 
-  #endCall(call: SupervisedCall | null, ok: boolean, error: unknown, interrupted = false): void {
+  /** @param outcome What the call came to, or why it failed. */
+  #endCall(call: SupervisedCall | null, ok: boolean, outcome: unknown, interrupted = false): void {
     if (call?.run !== this)
       throw invalidArgument('call', `a call of run ${this.id}`, call && `a call of run ${call.run.id}`);
     if (call.status !== 'in-flight') return;
@@ -805,7 +821,8 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
         ok,
         late,
         interrupted,
-        error,
+        error: ok ? undefined : outcome,
+        ...(ok && !interrupted && events.results ? { result: outcome } : undefined),
         stepCount: this.stepCount,
       });
     }

@@ -34,6 +34,14 @@ export function tellOfPhase(run: SupervisedRun, time: number, from: Phase, phase
   run.host.events.emit(phaseEntered(run, time, from, phase));
 }
 
+/** A call is reserved, and checks are about to run on it. */
+export function tellOfReservation({ run, id, seq, tool, parent }: SupervisedCall): void {
+  const { events } = run.host;
+  if (!events.observed) return;
+  const time = Date.now();
+  events.emit({ type: 'call.reserved', time, run: run.id, call: id, seq, tool, parent: parent?.id ?? null });
+}
+
 /**
  * Asks those on whom calls depend whether a call may start.
  *

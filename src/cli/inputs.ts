@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { glob, isDynamicPattern } from 'tinyglobby';
 import type { FileFault, TraceStream } from '../replay/index.ts';
 import type { Io } from './io.ts';
@@ -14,7 +14,7 @@ export interface Inputs {
 
 /**
  * Finds the files that the arguments name: paths, globs, and `-` for standard input. Each file is taken once, in the order
- * in which it is first named.
+ * in which it is first named; but the files of an audit log that was written to several, in the order in which they were.
  */
 export async function findInputs(names: readonly string[], io: Io): Promise<Inputs> {
   const files = new Map<string, string | TraceStream>();
@@ -34,7 +34,43 @@ export async function findInputs(names: readonly string[], io: Io): Promise<Inpu
       bytes = bytes === undefined ? undefined : bytes + (await sizeOf(file));
     }
   }
-  return { files: [...files.values()], bytes, faults };
+  return { files: await inOrderOfParts([...files.values()]), bytes, faults };
+}
+
+async function inOrderOfParts(
+  files: readonly (string | TraceStream)[],
+): Promise<readonly (string | TraceStream)[]> {
+  if (files.length < 2) return files;
+  const logs = new Map<unknown, { readonly file: string | TraceStream; readonly part: number }[]>();
+  for (const file of files) {
+    const { log, part } = (typeof file === 'string' ? await headerOf(file) : undefined) ?? {
+      log: file,
+      part: 1,
+    };
+    logs.set(log, [...(logs.get(log) ?? []), { file, part }]);
+  }
+  return [...logs.values()].flatMap((parts) => parts.sort((a, b) => a.part - b.part).map(({ file }) => file));
+}
+
+// Longer than the first line of an audit log.
+const HEADER_BYTES = 1024;
+
+/** Which part of which audit log a file is; `undefined` for one that is none, or cannot be read, which is told when it is. */
+async function headerOf(path: string): Promise<{ readonly log: string; readonly part: number } | undefined> {
+  try {
+    const handle = await open(path);
+    try {
+      const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(HEADER_BYTES) });
+      const line = buffer.toString('utf8', 0, bytesRead).split('\n', 1)[0] ?? '';
+      if (!line.includes('"log.opened"')) return undefined;
+      const { log, part } = JSON.parse(line) as { log: unknown; part: unknown };
+      return typeof log === 'string' && typeof part === 'number' ? { log, part } : undefined;
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    return undefined;
+  }
 }
 
 // A file whose name looks like a pattern is meant itself.

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { PhasegateError } from '../errors.ts';
+import { addAudit } from './commands/audit.ts';
 import { addCheck } from './commands/check.ts';
 import { addDiagram } from './commands/diagram.ts';
 import { addInspect } from './commands/inspect.ts';
@@ -52,6 +53,7 @@ function createProgram(io: Io, onEnd: (code: number) => void): Command {
   addCheck(program, io, onEnd);
   addPaths(program, io, onEnd);
   addInspect(program, io, onEnd);
+  addAudit(program, io, onEnd);
   addHelp(program);
   return program.addHelpText('after', EXIT_CODES);
 }
@@ -71,8 +73,8 @@ function addHelp(program: Command): void {
 
 const EXIT_CODES = `
 Exit codes:
-  0    all runs are allowed, all properties hold
-  1    some runs are refused, some property fails
+  0    all runs are allowed, all properties hold, every record is as it was written
+  1    some runs are refused, some property fails, some record was changed
   2    wrong usage, or input that cannot be read (the rest is done none the less)
   70   a fault of phasegate itself
   130  interrupted`;

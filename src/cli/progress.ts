@@ -8,6 +8,7 @@ export class Progress {
   #bytes = 0;
   #runs = 0;
   #calls = 0;
+  #records = 0;
   #shown = false;
 
   /** @param total How many bytes there are to read, if that is known. */
@@ -26,6 +27,10 @@ export class Progress {
     this.#calls += calls;
   }
 
+  addRecords(records: number): void {
+    this.#records += records;
+  }
+
   /** Makes room for a line that is to stay. */
   clear(): void {
     if (this.#shown) this.#io.stderr.write('\r\u001b[K');
@@ -40,7 +45,8 @@ export class Progress {
   #show(): void {
     const part =
       this.#total === undefined || this.#total === 0 ? '' : `${percent(this.#bytes, this.#total)}  `;
-    const text = `${part}${(this.#bytes / 2 ** 20).toFixed(1)} MiB  ${this.#runs} runs  ${this.#calls} calls`;
+    const what = this.#records > 0 ? `${this.#records} records` : `${this.#runs} runs  ${this.#calls} calls`;
+    const text = `${part}${(this.#bytes / 2 ** 20).toFixed(1)} MiB  ${what}`;
     this.#io.stderr.write(`\r\u001b[K${text.slice(0, widthOf(this.#io.stderr) - 1)}`);
     this.#shown = true;
   }

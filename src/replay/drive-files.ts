@@ -1,13 +1,17 @@
 import { invalidArgument, PhasegateError } from '../errors.ts';
-import type { Driver } from './driver.ts';
+import type { Driver, DriverOptions } from './driver.ts';
 import type { TraceFormat } from './format.ts';
-import { openTrace, type TraceStream } from './open-file.ts';
+import type { TraceStream } from './open-file.ts';
+import { joinParts } from './parts.ts';
 import { readEvents } from './read-events.ts';
 import type { FileFault } from './report.ts';
 
 /** Which recordings are read, and how. */
 export interface ReadOptions {
-  /** The recordings: paths of files, or streams. Each is read once, from its beginning to its end. */
+  /**
+   * The recordings: paths of files, or streams. Each is read once, from its beginning to its end. The files of an audit log that
+   * was written to several are one recording where they come one after the other, oldest first.
+   */
   readonly files: Iterable<string | TraceStream> | AsyncIterable<string | TraceStream>;
   /**
    * How all of them are read.
@@ -33,22 +37,22 @@ export interface ReadOptions {
  */
 export async function* driveFiles<T extends readonly Driver[]>(
   options: ReadOptions,
-  driversFor: (file: string, onFault: (fault: FileFault) => void) => T,
+  driversFor: (file: Pick<DriverOptions, 'file' | 'place' | 'onFault'>) => T,
 ): AsyncGenerator<T, void, undefined> {
   // A string would be taken for a list of names of one letter.
   if (typeof options.files === 'string')
     throw invalidArgument('files', 'a list of paths or streams', options.files);
   const unread: FileFault[] = [];
   const tell = options.onFault ?? ((fault) => unread.push(fault));
-  for await (const file of options.files) {
+  for await (const stream of joinParts(options.files)) {
     let faults = 0;
+    const place = (line: number) => stream.place(line);
     const onFault = (fault: FileFault) => {
       faults += 1;
       tell(fault);
     };
-    const stream = counted(openTrace(file), options.onProgress);
-    const drivers = driversFor(stream.name, onFault);
-    for await (const events of readEvents(stream, options.format)) {
+    const drivers = driversFor({ file: stream.name, place, onFault });
+    for await (const events of readEvents(counted(stream, options.onProgress), options.format)) {
       options.signal?.throwIfAborted();
       for (const driver of drivers) await driver.push(events);
       yield drivers;

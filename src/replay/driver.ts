@@ -1,14 +1,17 @@
 import type { SupervisedCall } from '../call.ts';
 import type { Enforcement } from '../enforcement.ts';
 import { findToolExecutionBlocked, type ToolExecutionBlocked } from '../errors.ts';
+import type { PhasegateEvent } from '../events.ts';
+import type { ValidationResult } from '../monitor.ts';
 import { isTerminal } from '../phases.ts';
 import { Refusal } from '../refusal.ts';
 import type { SavedRun } from '../saved-run.ts';
 import type { SupervisedRun } from '../supervised-run.ts';
 import type { Supervisor } from '../supervisor.ts';
 import type { Action } from './actions.ts';
-import type { TraceEvent } from './format.ts';
+import type { CallChecked, TraceEvent } from './format.ts';
 import type { CallNode, RunNode } from './nodes.ts';
+import type { Place } from './parts.ts';
 import { Recording } from './recording.ts';
 import type { FileFault, RunReport } from './report.ts';
 
@@ -18,9 +21,13 @@ export interface DriverOptions {
   readonly enforcement: Enforcement;
   /** The enforcement's: whether a top-level call waits until the calls before it have ended (SPEC §5.6). */
   readonly parallel: 'serialize' | 'concurrent';
+  /** Whether it runs checks besides `dfa`: then these answer, and not the recorded ones. */
+  readonly checks: boolean;
   /** Whether a run goes on after a refusal, as if the refused call had not been made. */
   readonly all: boolean;
   readonly file: string;
+  /** Where a line of the recording stands, which may be in several files. */
+  place(line: number): Place;
   readonly onFault: (fault: FileFault) => void;
 }
 
@@ -37,14 +44,16 @@ export class Driver {
   readonly #options: DriverOptions;
   readonly #recording: Recording;
   #reports: RunReport[] = [];
+  // Calls whose recorded checks have not answered.
+  readonly #reserved = new Set<CallNode>();
   // What is to be done, the next at the top: so no chain of calls that wait for each other makes a deep recursion.
   readonly #todo: Action[] = [];
 
   constructor(options: DriverOptions) {
-    const { file, onFault } = options;
+    const { file, place, onFault } = options;
     this.#options = options;
     this.#recording = new Recording(
-      (message, line) => onFault({ file, line: line ?? null, message }),
+      (message, line) => onFault({ ...(line === undefined ? { file, line: null } : place(line)), message }),
       (run) => this.#reports.push(this.#report(run)),
     );
   }
@@ -93,7 +102,7 @@ export class Driver {
     for (let i = actions.length - 1; i >= 0; i--) this.#todo.push(actions[i] as Action);
   }
 
-  #perform(action: Action): Promise<void> | undefined {
+  #perform(action: Action): Promise<unknown> | undefined {
     const { run } = action;
     if (run.root.stopped) return undefined;
     const gate = gateOf(action);
@@ -108,6 +117,8 @@ export class Driver {
         return undefined;
       case 'start':
         return this.#start(action.call);
+      case 'answer':
+        return this.#answer(action.call, action.checked);
       case 'end':
         this.#end(action.call, action.ok);
         return undefined;
@@ -115,18 +126,18 @@ export class Driver {
         this.#propose(run, action.target);
         return undefined;
       case 'finish':
-        this.#finish(run, action);
-        return undefined;
+        return this.#finish(run, action);
     }
   }
 
   #begin(run: RunNode): void {
     const { enforcement } = this.#options;
     try {
+      const { key: id, budget, parentCall, resumed } = run;
       const begun =
-        run.resumed === undefined
-          ? enforcement.beginRun({ id: run.key, parent: run.parentCall?.call ?? null })
-          : enforcement.resumeRun(savedAs(run.key, run.resumed, enforcement.supervisor));
+        resumed === undefined
+          ? enforcement.beginRun({ id, budget, parent: parentCall?.call ?? null })
+          : enforcement.resumeRun(savedAs(id, resumed, enforcement.supervisor));
       // What `createEnforcement` makes begins no other runs; a call of these is its own entry in the log.
       run.run = begun as SupervisedRun;
     } catch (error) {
@@ -145,31 +156,61 @@ export class Driver {
   #start(node: CallNode): Promise<void> | undefined {
     const { run, event } = node;
     const maker = node.outer?.status === 'in-flight' ? node.outer.call : undefined;
-    const busy = run.inFlight.size > 0 || run.waiting.length > 0;
+    const { live, pending } = begun(run);
+    const busy = live && (pending > 0 || run.waiting.length > 0);
     if (this.#options.parallel === 'serialize' && maker === undefined && busy && node.status === 'recorded') {
       node.status = 'waiting';
       run.waiting.push(node);
       this.#countHeld(run);
       return undefined;
     }
-    const answer = begun(run).admit(event.tool, event.args, {
-      callId: event.callId ?? undefined,
-      parent: maker ?? null,
-    });
+    const options = { callId: event.callId ?? undefined, parent: maker ?? null };
+    const recorded = event.checked === true && !this.#options.checks ? recordedCheck() : undefined;
+    const answer = begun(run).admit(event.tool, event.args, options, recorded?.check);
     if (answer instanceof Promise) {
-      return answer.then(
+      const admission = answer.then(
         (call) => this.#admitted(node, call),
         (error) => this.#refusedWith(node, error),
       );
+      if (recorded === undefined) return admission;
+      node.status = 'reserved';
+      node.check = { answer: recorded.answer, admission };
+      this.#reserved.add(node);
+      return undefined;
     }
     if (answer instanceof Refusal) this.#refused(node, answer);
     else this.#admitted(node, answer);
     return undefined;
   }
 
+  /** The recorded checks answer. Those of the replay's own have answered already. */
+  #answer(node: CallNode, { refusal }: CallChecked): Promise<void> | undefined {
+    const { check } = node;
+    node.refusedThen = refusal !== undefined;
+    if (check === undefined) {
+      if (refusal !== undefined) this.#end(node, true);
+      return undefined;
+    }
+    if (refusal?.stage === 'enforcement') return this.#hinder(node, check);
+    check.answer(refusal === undefined ? ALLOWED : { ...refusal, allowed: false, checks: [] });
+    return check.admission;
+  }
+
+  /** Refuses a call that its checks have allowed, as an observer does on whom it depends: no policy ends its run for that. */
+  #hinder({ run, event }: CallNode, { answer, admission }: NonNullable<CallNode['check']>): Promise<void> {
+    const listen = (told: PhasegateEvent) => {
+      const isIt = told.type === 'call.started' && told.run === run.key && told.call === event.callId;
+      if (isIt) throw new Error('it was refused when it was recorded');
+    };
+    const stop = this.#options.enforcement.on({ required: true, listen });
+    answer(ALLOWED);
+    return admission.finally(stop);
+  }
+
   #admitted(node: CallNode, call: SupervisedCall): void {
     const { run } = node;
     const { root } = run;
+    this.#reserved.delete(node);
     node.status = 'in-flight';
     node.call = call;
     run.inFlight.add(node, node);
@@ -184,7 +225,13 @@ export class Driver {
   #refusedWith(node: CallNode, error: unknown): void {
     const blocked = findToolExecutionBlocked(error);
     if (blocked === undefined) throw error;
-    this.#refused(node, blocked);
+    if (!this.#reserved.delete(node) || !node.refusedThen) {
+      this.#refused(node, blocked);
+      return;
+    }
+    // It was so when it was recorded, and is not for what the replay is held to.
+    node.status = 'refused';
+    this.#serveWaiting(node.run);
   }
 
   #refused(node: CallNode, blocked: Refused): void {
@@ -198,13 +245,14 @@ export class Driver {
     root.refused += 1;
     if (root.first !== undefined) return;
     if (blocked.phase !== null) run.path.add([blocked.phase]);
+    const { file, place } = this.#options;
     root.first = {
       seq: node.seq,
       tool: node.event.tool,
       callId: node.event.callId ?? null,
       code: blocked.code,
       message: blocked.message,
-      line: node.event.line ?? null,
+      ...(node.event.line === undefined ? { file, line: null } : place(node.event.line)),
       path: run.path.segments,
     };
     root.stopped = !this.#options.all;
@@ -247,19 +295,24 @@ export class Driver {
       this.#next(Array.from(run.inFlight.values(), (call) => withoutResult(run, call)));
   }
 
-  #finish(run: RunNode, action: Action & { do: 'finish' }): void {
+  #finish(run: RunNode, action: Action & { do: 'finish' }): Promise<unknown> | undefined {
+    const { reason, openCalls } = action.event;
     const children = [...run.children].filter(
       (child) => child.run !== undefined && !begun(child).state.finished,
     );
-    const open = [...run.calls.values()];
+    const open = openCalls === 'end-later' ? [] : [...run.calls.values()];
     if (children.length > 0 || open.length > 0) {
       const ends = open.map((call) => withoutResult(run, call));
-      const ended = children.map((child): Action => ({ do: 'finish', run: child, reason: undefined }));
+      const ended = children.map((child): Action => ({ do: 'finish', run: child, event: {} }));
       this.#next([...ended, ...ends, action]);
-      return;
+      return undefined;
     }
-    if (action.reason === undefined) begun(run).finish();
-    else begun(run).abort(action.reason);
+    if (reason === undefined) begun(run).finish();
+    else begun(run).abort(reason);
+    if (this.#reserved.size === 0) return undefined;
+    // Calls that were being checked, and that the end of their run has refused.
+    const refused = [...this.#reserved].filter((call) => !begun(call.run).live);
+    return Promise.all(refused.map((call) => call.check?.admission));
   }
 
   #report({ root, run }: RunNode): RunReport {
@@ -281,6 +334,17 @@ export class Driver {
 type Refused = Pick<ToolExecutionBlocked, 'code' | 'message' | 'phase'>;
 
 const NONE: readonly RunReport[] = [];
+
+const ALLOWED: ValidationResult = { allowed: true, stage: null, code: null, message: null, checks: [] };
+
+/** A check that answers as the recording says, when it says so. */
+function recordedCheck() {
+  let answer!: (result: ValidationResult) => void;
+  const answered = new Promise<ValidationResult>((resolve) => {
+    answer = resolve;
+  });
+  return { check: () => answered, answer };
+}
 
 // Nothing is done inside of a run that was not begun: see `gateOf`.
 function begun(run: RunNode): SupervisedRun {
@@ -329,11 +393,11 @@ function withoutResult(run: RunNode, call: CallNode): Action {
 function gateOf(action: Action): CallNode | 'open' | 'never' {
   let gate: CallNode | 'open' = 'open';
   let { run } = action;
-  let call = action.do === 'end' ? action.call : action.do === 'start' ? action.call.outer : undefined;
+  let call = 'call' in action ? (action.do === 'start' ? action.call.outer : action.call) : undefined;
   for (;;) {
     for (; call !== undefined; call = call.outer) {
       if (call.status === 'refused') return 'never';
-      if (call.status === 'in-flight' || call.status === 'ended') return gate;
+      if (call.status !== 'recorded' && call.status !== 'waiting') return gate;
       gate = call;
     }
     if (run.refused) return 'never';

@@ -5,7 +5,7 @@ import type { JsonItem, JsonValue } from './json-values.ts';
  * What a recording says, in the order in which it says it. A format turns a file into these; the replay drives an
  * enforcement with them. Several runs of a file may be interleaved, and calls of a run may overlap.
  */
-export type TraceEvent = RunBegan | CallBegan | CallDone | PhaseAsked | RunDone | TraceFault;
+export type TraceEvent = RunBegan | CallBegan | CallChecked | CallDone | PhaseAsked | RunDone | TraceFault;
 
 /** A run began. A call of a run that was never begun begins it, so a format has to say this only of runs without calls. */
 export interface RunBegan {
@@ -19,6 +19,11 @@ export interface RunBegan {
   readonly name?: string | undefined;
   /** The open call whose sub-agent this is: the run becomes a child of that call's run (SPEC §10). */
   readonly parent?: { readonly run: string; readonly call: string } | undefined;
+  /**
+   * For a child run: whether its calls count in the budgets of its ancestors too (SPEC §10.2).
+   * @default 'shared'
+   */
+  readonly budget?: 'shared' | 'own' | undefined;
   /** Where it goes on, if it was saved and resumed and the recording does not have what was before that (SPEC §11). */
   readonly resumed?: Pick<RunState, 'phase' | 'stepCount' | 'loopCount'> | undefined;
 }
@@ -37,6 +42,22 @@ export interface CallBegan {
   readonly parent?: string | undefined;
   /** Where in the file it is said, from 1. */
   readonly line?: number | undefined;
+  /** Checks ran on it: it is reserved until {@link CallChecked} says how they answered. */
+  readonly checked?: boolean | undefined;
+  /**
+   * It was refused when it was recorded: for table or budgets, or for what a replay has not, such as the time that it waited.
+   * One of these is counted, and not asked for again.
+   */
+  readonly refused?: 'by-rules' | 'otherwise' | undefined;
+}
+
+/** The checks on a call have answered. */
+export interface CallChecked {
+  readonly type: 'call.checked';
+  readonly run: string;
+  readonly call: string;
+  /** How they refused it; absent when they allowed it. By stage `enforcement`, they did, and it was refused all the same. */
+  readonly refusal?: { readonly code: string; readonly message: string; readonly stage: string } | undefined;
 }
 
 /** A call ended: well, failed, or (`null`) without a result in the recording, which is charged as a step. */
@@ -54,11 +75,16 @@ export interface PhaseAsked {
   readonly target: string;
 }
 
-/** A run ended; with a reason, it was aborted. Calls of it that are open have no result. */
+/** A run ended; with a reason, it was aborted. */
 export interface RunDone {
   readonly type: 'run.ended';
   readonly run: string;
   readonly reason?: string | undefined;
+  /**
+   * What becomes of its calls that are open: they have no result, or they end later, which counts for nothing (SPEC §6.2).
+   * @default 'no-result'
+   */
+  readonly openCalls?: 'no-result' | 'end-later' | undefined;
 }
 
 /** A piece of the file cannot be read. What comes after it is read none the less. */

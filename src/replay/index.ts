@@ -12,6 +12,7 @@
 export { faultText, type ReadOptions } from './drive-files.ts';
 export type {
   CallBegan,
+  CallChecked,
   CallDone,
   Likelihood,
   PhaseAsked,

@@ -1,4 +1,5 @@
 import type { SupervisedCall } from '../call.ts';
+import type { ValidationResult } from '../monitor.ts';
 import type { SupervisedRun } from '../supervised-run.ts';
 import type { Action } from './actions.ts';
 import { BriefMap } from './brief-map.ts';
@@ -33,6 +34,7 @@ export interface RunNode {
   readonly parent: RunNode | undefined;
   readonly parentCall: CallNode | undefined;
   readonly depth: number;
+  readonly budget: 'shared' | 'own';
   readonly children: Set<RunNode>;
   /** Calls that the recording has not ended, by its keys. */
   readonly calls: BriefMap<string, CallNode>;
@@ -65,9 +67,13 @@ export interface CallNode {
   /** Calls made from inside its body. */
   nested: number;
 
-  status: 'recorded' | 'waiting' | 'in-flight' | 'refused' | 'ended';
+  status: 'recorded' | 'waiting' | 'reserved' | 'in-flight' | 'refused' | 'ended';
   /** Once it is admitted. */
   call: SupervisedCall | undefined;
+  /** While it is reserved: what the recording says of its checks goes there, and then it is admitted or refused. */
+  check: { answer(result: ValidationResult): void; readonly admission: Promise<void> } | undefined;
+  /** Whether the recording says that its checks refused it, or that its run ended before they answered. */
+  refusedThen: boolean;
   /** What the recording says of its inside and of its end, while it waits. */
   backlog: Action[] | undefined;
 }
@@ -98,7 +104,12 @@ export function newRoot(index: number, name: string, resumed: RunBegan['resumed'
 export function newRun(
   key: string,
   root: Root,
-  { parent, parentCall, resumed }: Partial<Pick<RunNode, 'parent' | 'parentCall' | 'resumed'>>,
+  {
+    parent,
+    parentCall,
+    resumed,
+    budget = 'shared',
+  }: Partial<Pick<RunNode, 'parent' | 'parentCall' | 'resumed' | 'budget'>>,
 ): RunNode {
   return {
     key,
@@ -106,6 +117,7 @@ export function newRun(
     parent,
     parentCall,
     depth: parent === undefined ? 0 : parent.depth + 1,
+    budget,
     children: new Set(),
     calls: new BriefMap(),
     latestCall: undefined,
@@ -129,6 +141,8 @@ export function newCall(run: RunNode, event: CallBegan, outer: CallNode | undefi
     nested: 0,
     status: 'recorded',
     call: undefined,
+    check: undefined,
+    refusedThen: event.checked === true,
     backlog: undefined,
   };
 }

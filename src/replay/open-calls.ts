@@ -9,10 +9,15 @@ export class OpenCalls {
   readonly #byId = new BriefMap<string, OpenCall[]>();
   #count = 0;
 
-  /** A call began, with that id or without one; or goes on, by its key. */
-  add(id: string | undefined, tool: string, key?: string): string {
-    if (key === undefined) this.#count += 1;
-    const call = { key: key ?? String(this.#count), id, tool };
+  /**
+   * A call began, with that id or without one; or goes on, by its key.
+   *
+   * @param seq The number of the call in its run, where the recording has it: no two calls have the same.
+   */
+  add(id: string | undefined, tool: string, seq?: number, key?: string): string {
+    this.#count += 1;
+    const numbered = seq !== undefined && this.numbered(seq) === undefined;
+    const call = { key: key ?? (numbered ? keyOf(seq) : String(this.#count)), id, tool };
     this.#calls.add(call.key, call);
     if (id !== undefined) {
       const alike = this.#byId.get(id);
@@ -20,6 +25,11 @@ export class OpenCalls {
       else alike.push(call);
     }
     return call.key;
+  }
+
+  /** The open call of that number. */
+  numbered(seq: number): string | undefined {
+    return this.#calls.get(keyOf(seq))?.key;
   }
 
   /** The newest open call, of that id if one is given: the one from whose body a nested call or a sub-agent comes. */
@@ -38,6 +48,13 @@ export class OpenCalls {
     const meant = named ?? this.#oldestWithoutId(tool) ?? (id === undefined ? this.#oldest(tool) : undefined);
     if (meant !== undefined) this.#forget(meant);
     return meant?.key;
+  }
+
+  /** The call of that number ended. @returns Its key; `undefined` when it is not open. */
+  takeNumbered(seq: number): string | undefined {
+    const call = this.#calls.get(keyOf(seq));
+    if (call !== undefined) this.#forget(call);
+    return call?.key;
   }
 
   /** That call ended. */
@@ -73,6 +90,10 @@ export class OpenCalls {
     if (alike.length <= 1) this.#byId.delete(call.id);
     else alike.splice(alike.indexOf(call), 1);
   }
+}
+
+function keyOf(seq: number): string {
+  return `#${seq}`;
 }
 
 interface OpenCall {

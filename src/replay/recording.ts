@@ -34,6 +34,10 @@ export class Recording {
         return this.#beginRun(event);
       case 'call.started':
         return this.#beginCall(event);
+      case 'call.checked': {
+        const call = this.#runs.get(event.run)?.calls.get(event.call);
+        return call === undefined ? undefined : { do: 'answer', run: call.run, call, checked: event };
+      }
       case 'call.ended':
         return this.#endCall(event);
       case 'phase.proposed': {
@@ -86,7 +90,8 @@ export class Recording {
     }
     if (!isChild) return { do: 'begin', run: this.#newOutermost(event.run, event) };
     const { root } = parent;
-    const run = newRun(event.run, root, { parent, parentCall });
+    const { budget = 'shared' } = event;
+    const run = newRun(event.run, root, { parent, parentCall, budget });
     root.figures.depth = Math.max(root.figures.depth, run.depth);
     this.#runs.set(event.run, run);
     parent.children.add(run);
@@ -122,11 +127,11 @@ export class Recording {
     }
     const { root } = run;
     root.calls += 1;
-    if (root.stopped) return undefined;
+    if (root.stopped || event.refused === 'otherwise') return undefined;
     const outer = event.parent === undefined ? undefined : run.calls.get(event.parent);
     const call = newCall(run, event, outer);
     run.calls.add(event.call, call);
-    run.latestCall = call;
+    if (event.refused === undefined) run.latestCall = call;
     if (outer !== undefined) {
       outer.nested += 1;
       root.figures.nested = Math.max(root.figures.nested, outer.nested);
@@ -155,7 +160,7 @@ export class Recording {
     if (run.ended) return undefined;
     this.#markEnded(run);
     while (this.#ended.length > ENDED_MEMORY) this.#close(this.#ended.shift() as RunNode);
-    return run.root.stopped ? undefined : { do: 'finish', run, reason: event.reason };
+    return run.root.stopped ? undefined : { do: 'finish', run, event };
   }
 
   // Child runs end with their parent, and before it.

@@ -38,18 +38,19 @@ export interface ReplayOptions extends ReadOptions {
 export async function* replay(options: ReplayOptions): AsyncGenerator<RunReport, void, undefined> {
   const { all = false } = options;
   const driven = drivable(options.enforcement);
-  const driversFor = (file: string, onFault: DriverOptions['onFault']) => [
-    new Driver({ ...driven, all, file, onFault }),
-  ];
-  for await (const drivers of driveFiles(options, driversFor)) {
+  for await (const drivers of driveFiles(options, (file) => [new Driver({ ...driven, all, ...file })])) {
     for (const driver of drivers) for (const report of driver.take()) yield report;
   }
 }
 
 /** An enforcement that a driver can drive, and what the driver has to know of it. */
-export function drivable(options: ReplayEnforcement = {}): Pick<DriverOptions, 'enforcement' | 'parallel'> {
+export function drivable(
+  options: ReplayEnforcement = {},
+): Pick<DriverOptions, 'enforcement' | 'parallel' | 'checks'> {
   const config = options.monitor?.config ?? options.config;
+  const checks = options.enabledChecks ?? options.monitor?.enabledChecks ?? config?.enabledChecks ?? [];
   return {
+    checks: checks.some((name) => name !== 'dfa'),
     enforcement: createEnforcement({ ...options, logLimit: 0, waitTimeoutMs: Number.POSITIVE_INFINITY }),
     parallel: options.parallel ?? config?.dfa?.parallel ?? 'serialize',
   };

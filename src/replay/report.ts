@@ -32,7 +32,8 @@ export interface Refusal {
   readonly callId: string | null;
   readonly code: string;
   readonly message: string;
-  /** Where the recording says it, from 1. */
+  /** The file that says it, and the line, from 1. */
+  readonly file: string;
   readonly line: number | null;
   /** The phases that its run, which may be a child run, had passed until then. */
   readonly path: readonly PathSegment[];

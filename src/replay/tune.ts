@@ -1,9 +1,9 @@
 import { type Config, parseConfig } from '../config.ts';
 import { invalidArgument } from '../errors.ts';
 import { driveFiles, type ReadOptions } from './drive-files.ts';
-import { Driver } from './driver.ts';
+import { Driver, type DriverOptions } from './driver.ts';
 import { drivable } from './replay.ts';
-import type { FileFault, RunFigures, RunReport } from './report.ts';
+import type { RunFigures, RunReport } from './report.ts';
 import { Tally } from './tally.ts';
 
 /** What budgets are tried on which recordings. */
@@ -85,11 +85,12 @@ export async function tune(options: TuneOptions): Promise<TuneReport> {
   const steps = free.steps.map((budget) => new Trial(budget, withBudgets(config, budget, NO_LIMIT)));
   const loops = free.loops.map((budget) => new Trial(budget, withBudgets(config, NO_LIMIT, budget)));
   const all = [free, ...steps, ...loops];
-  const driversFor = (file: string, onFault: (fault: FileFault) => void) =>
-    all.map(
-      ({ driven }, index) =>
-        new Driver({ ...driven, file, all: index === 0, onFault: index === 0 ? onFault : () => undefined }),
-    );
+  const driversFor = (file: Pick<DriverOptions, 'file' | 'place' | 'onFault'>) =>
+    all.map(({ driven }, index) => {
+      // They take the same events, so one of them tells of faults.
+      const onFault = index === 0 ? file.onFault : () => undefined;
+      return new Driver({ ...driven, ...file, onFault, all: index === 0 });
+    });
   for await (const drivers of driveFiles(options, driversFor)) {
     drivers.forEach((driver, index) => {
       for (const report of driver.take()) all[index]?.take(report);

@@ -10,9 +10,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { auditLog } from '../../src/audit/index.ts';
 import { showFiles } from '../../src/cli/inspect/show-files.ts';
 import { Progress } from '../../src/cli/progress.ts';
 import type { Config } from '../../src/config.ts';
+import { createEnforcement } from '../../src/index.ts';
 import { RunStore } from '../../src/inspect/store.ts';
 import { type FileFault, FORMATS, type TraceStream } from '../../src/replay/index.ts';
 import { eventsOfRun } from '../inspect/support.ts';
@@ -108,6 +110,28 @@ describe('a recording of ours', { timeout: 30_000 }, () => {
     const { runs } = await shown([file]);
     appendFileSync(file, lines(eventsOfRun('idle').slice(1)));
     await vi.waitFor(() => expect(runs()).toMatchObject([{ run: 'idle', live: false }]), 10_000);
+  });
+
+  it('may be an audit log, with hashes and in several files', async () => {
+    const file = path('audit.jsonl');
+    const log = auditLog(file, { chain: true, maxBytes: 4_000 });
+    const enforcement = createEnforcement();
+    enforcement.on(log);
+    await enforcement.withRun(
+      async (run) => {
+        for (let call = 0; call < 10; call++) await run.callTool('search', {}, () => 1);
+      },
+      { id: 'audited' },
+    );
+    await log.close();
+    // Oldest first, as the command line sorts what a glob stands for.
+    const parts = readdirSync(folder)
+      .filter((name) => /^audit\.\d+\.jsonl$/.test(name))
+      .sort();
+    expect(parts.length).toBeGreaterThan(1);
+    const { runs, faults } = await shown([...parts.map(path), file]);
+    expect(runs()).toMatchObject([{ run: 'audited', calls: 10, stepCount: 10, live: false }]);
+    expect(faults).toEqual([]);
   });
 
   it('counts what an audit log says is missing of it', async () => {

@@ -28,6 +28,8 @@ function line(event: PhasegateEvent): string {
       return `phase.entered ${event.from} > ${event.phase}`;
     case 'phase.proposed':
       return `phase.proposed ${event.target}: ${event.code ?? 'allowed'}`;
+    case 'call.reserved':
+      return `call.reserved ${event.call}`;
     case 'call.waiting':
     case 'call.started':
       return `${event.type} ${event.tool}`;
@@ -105,7 +107,7 @@ describe('The events of a run, in the order in which things happen', () => {
     ]);
   });
 
-  test('of refusals: nothing but the refusal', async () => {
+  test('of refusals: nothing but the refusal, and that a check was asked', async () => {
     const check = (call: { tool: string }) =>
       call.tool === 'bad' ? ({ allowed: false, code: 'no' } as const) : ({ allowed: true } as const);
     const monitor = createMonitor({}, { checks: [{ name: 'no-bad', check }] });
@@ -113,7 +115,7 @@ describe('The events of a run, in the order in which things happen', () => {
     const run = enforcement.beginRun();
     lines();
     await refusalOf(run.callTool('bad', {}, () => 1));
-    expect(lines()).toEqual(['call.refused bad: no']);
+    expect(lines()).toEqual(['call.reserved call-1', 'call.refused bad: no']);
     await run.callTool('search', {}, () => 1);
     lines();
     await refusalOf(run.callTool('search', {}, () => 1));
@@ -147,9 +149,9 @@ describe('The events of a run, in the order in which things happen', () => {
     run.propose('PLANNING');
     expect(lines()).toEqual(['phase.entered IDLE > PLANNING', 'phase.proposed PLANNING: allowed']);
     run.propose('ANSWERING');
-    expect(lines().toSorted()).toEqual([
-      'phase.entered PLANNING > ANSWERING',
+    expect(lines()).toEqual([
       'phase.proposed ANSWERING: allowed',
+      'phase.entered PLANNING > ANSWERING',
       'run.ended r1 in ANSWERING: null',
     ]);
   });

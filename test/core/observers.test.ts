@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test } from 'vitest';
 import {
   createEnforcement,
+  createMonitor,
   createSupervisor,
   type EnforcementOptions,
   type Observer,
@@ -227,3 +228,50 @@ function swallowed(body: () => unknown): unknown {
     return undefined;
   }
 }
+
+describe('An observer that asks for results', () => {
+  test('is told what each call came to, however it was made; without one no event carries it', async () => {
+    const enforcement = createEnforcement();
+    const told: unknown[] = [];
+    const ends = (event: PhasegateEvent) => {
+      if (event.type === 'call.ended') told.push('result' in event ? event.result : 'not told');
+    };
+    const calls = async () => {
+      const run = enforcement.beginRun();
+      await run.callTool('search', {}, () => ['a page']);
+      run.afterCall(await run.beforeCall('search'), 'another page');
+      await run.callTool('search', {}, () => Promise.reject(new Error('no'))).catch(() => {});
+    };
+    enforcement.on(ends);
+    await calls();
+    const off = enforcement.on({ listen: () => {}, results: true });
+    await calls();
+    off();
+    await calls();
+    const untold = ['not told', 'not told', 'not told'];
+    expect(told).toEqual([...untold, ['a page'], 'another page', 'not told', ...untold]);
+  });
+});
+
+describe('A call that checks run on', () => {
+  test('is told to be reserved before the check is asked; whoever hears of it may end the run', async () => {
+    const asked: string[] = [];
+    const check = ({ tool }: { tool: string }) => {
+      asked.push(tool);
+      return { allowed: true } as const;
+    };
+    const monitor = createMonitor({}, { checks: [{ name: 'check', check }] });
+    const enforcement = createEnforcement({ monitor });
+    const run = enforcement.beginRun();
+    const heard: string[] = [];
+    enforcement.on((event) => {
+      heard.push(`${event.type} ${asked.length}`);
+      if (event.type === 'call.reserved' && event.tool === 'last') run.finish();
+    });
+    await run.callTool('first', {}, () => {});
+    expect(heard.slice(0, 2)).toEqual(['call.reserved 0', 'phase.entered 1']);
+    const refusal = await refusalOf(run.callTool('last', {}, () => {}));
+    expect(refusal.code).toBe('run-completed');
+    expect(asked).toEqual(['first']);
+  });
+});

@@ -154,8 +154,7 @@ interface Told {
 }
 
 /** Somebody who observes it all, and must change nothing. */
-export interface Spectator {
-  readonly observer: Observer;
+export interface Spectator extends Observer {
   /** Is asked after each step whether a run is as he was told. @returns What is wrong. */
   look?(run: Run): string | undefined;
 }
@@ -178,7 +177,7 @@ export class World {
   readonly #seen = new Map<string, SnapshotFrom<PhaseMachine> | null>();
   #ids = 0;
 
-  constructor(s: Scheduler, program: Program, spectators: readonly Spectator[] = []) {
+  constructor(s: Scheduler, program: Program, ...spectators: readonly Spectator[]) {
     this.#s = s;
     this.#program = program;
     this.#spectators = spectators;
@@ -205,7 +204,7 @@ export class World {
       ...(checked ? { monitor } : {}),
       ...(inspected ? { inspect: (event) => this.#inspect('the first', event) } : {}),
     });
-    for (const { observer } of spectators) this.#enforcement.on(observer);
+    for (const spectator of spectators) this.#enforcement.on(spectator);
     this.#enforcement.on((event) => this.#hear(event));
     if (refuses !== null) {
       this.#enforcement.on({

@@ -179,7 +179,7 @@ function faultsOf(told: readonly PhasegateEvent[], legal: readonly string[]): st
     }
   }
   for (const [call, life] of lives) {
-    if (!/^( waiting)?( refused| started ended)$/.test(life)) faults.push(`${call}:${life}`);
+    if (!/^( waiting)?( reserved)?( refused| started ended)$/.test(life)) faults.push(`${call}:${life}`);
   }
   return faults;
 }

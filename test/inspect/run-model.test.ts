@@ -131,7 +131,8 @@ describe('what the events amount to', () => {
   function spectator(required: boolean): Spectator {
     const model = new RunModel();
     return {
-      observer: { required, listen: (event) => model.append([JSON.parse(JSON.stringify(event))]) },
+      required,
+      listen: (event) => model.append([JSON.parse(JSON.stringify(event))]),
       look: ({ id, state }: Run) => {
         const { phase, stepCount, inFlight, finished, reason } = state;
         const [loopCount = 0] = Object.values(state.loopCount);
@@ -149,7 +150,7 @@ describe('what the events amount to', () => {
   }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), program, async (s, program) => {
-        const world = new World(s, program, [spectator(false), spectator(true)]);
+        const world = new World(s, program, spectator(false), spectator(true));
         await world.run();
         expect(world.faults).toEqual([]);
       }),

@@ -37,17 +37,13 @@ test('Whatever runs and calls do, each has one span, which has ended when its ru
       open = new Set();
       const observer = otel();
       const events: PhasegateEvent[] = [];
-      const world = new World(s, program, [
-        {
-          observer: {
-            ...observer,
-            listen(event) {
-              events.push(event);
-              observer.listen(event);
-            },
-          },
+      const world = new World(s, program, {
+        ...observer,
+        listen(event) {
+          events.push(event);
+          observer.listen(event);
         },
-      ]);
+      });
       await world.run();
       expect(world.faults).toEqual([]);
       expect(open.size).toBe(0);

@@ -201,14 +201,15 @@ describe('What is exported', { timeout: 60_000 }, () => {
         await Promise.all(left);
 
         const exported = lines({ resourceSpans: [{ scopeSpans: [{ spans: await spansReceived() }] }] });
-        const { enforcement: again, parallel } = drivable(options);
+        const driven = drivable(options);
+        const { enforcement: again } = driven;
         const replayed = decisionsOf(again);
         const faults: string[] = [];
         const driver = new Driver({
-          enforcement: again,
-          parallel,
+          ...driven,
           all: true,
           file: 'exported',
+          place: (line) => ({ file: 'exported', line }),
           onFault: ({ message }) => faults.push(message),
         });
         for await (const events of readEvents(stream(exported), undefined)) await driver.push(events);

@@ -313,6 +313,7 @@ describe('what a refusal tells', () => {
       callId: 'two',
       code: 'loop-budget',
       message: expect.stringContaining('Loop budget exhausted in ACTING: 3/3'),
+      file: 'memory',
       line: 49,
       path: [
         { phases: ['IDLE', 'PLANNING', 'ACTING'], times: 1 },

@@ -7,6 +7,8 @@ import type { Progress } from '../progress.ts';
 /** Where the lines go, and who is told of them. */
 export interface LinesOptions {
   readonly store: RunStore;
+  /** Audit logs by their ids: one that was rotated has several files, and runs go on from one to the next. */
+  readonly logs: Map<string, Source>;
   readonly progress: Progress;
   readonly onFault: (fault: FileFault) => void;
 }
@@ -18,7 +20,7 @@ const LINE_LIMIT = 16 * 2 ** 20;
 export class OwnLines {
   readonly #name: string;
   readonly #options: LinesOptions;
-  readonly #source: Source;
+  #source: Source;
   readonly #decoder = new TextDecoder();
   #rest = '';
   #line = 0;
@@ -72,10 +74,18 @@ export class OwnLines {
 
   // What an audit log says of itself.
   #isOfTheLog(value: unknown): boolean {
-    const { type, lost } = Object(value) as Readonly<Record<string, unknown>>;
+    const { type, log, lost } = Object(value) as Readonly<Record<string, unknown>>;
     if (typeof type !== 'string' || !type.startsWith('log.')) return false;
+    if (typeof log === 'string') this.#source = this.#sourceOf(log);
     if (Number.isSafeInteger(lost)) this.#options.store.lose(this.#source, lost as number);
     return true;
+  }
+
+  #sourceOf(log: string): Source {
+    const { logs } = this.#options;
+    const source = logs.get(log) ?? this.#source;
+    logs.set(log, source);
+    return source;
   }
 
   #fault(message: string): void {

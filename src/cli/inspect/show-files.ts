@@ -5,14 +5,14 @@ import { type TidyEvent, tidyEvent } from '../../inspect/tidy-event.ts';
 import { driveFiles } from '../../replay/drive-files.ts';
 import { Driver } from '../../replay/driver.ts';
 import { lookAhead } from '../../replay/head.ts';
-import type { FileFault, TraceFormat, TraceStream } from '../../replay/index.ts';
+import type { TraceFormat, TraceStream } from '../../replay/index.ts';
 import { drivable } from '../../replay/replay.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { OwnFile } from './own-file.ts';
 import { isOwn, type LinesOptions, OwnLines } from './own-lines.ts';
 
 /** How files are shown. */
-export interface ShowOptions extends LinesOptions {
+export interface ShowOptions extends Omit<LinesOptions, 'logs'> {
   /** What recordings of other formats are put to. */
   readonly config: Config;
   /** The format of all files; `undefined` for each as its content says. */
@@ -34,6 +34,7 @@ export async function showFiles(
 ): Promise<() => Promise<void>> {
   const { format, signal } = options;
   const mayBeOwn = format === undefined || format.name === 'phasegate';
+  const logs: LinesOptions['logs'] = new Map();
   const followed: OwnFile[] = [];
   const streams: TraceStream[] = [];
   for (const file of files) {
@@ -41,7 +42,7 @@ export async function showFiles(
     if (typeof file !== 'string') {
       streams.push(file);
     } else if (mayBeOwn && isOwn(await headOf(file))) {
-      const own = new OwnFile(file, options);
+      const own = new OwnFile(file, { ...options, logs });
       await own.readOn(signal);
       followed.push(own);
     } else {
@@ -49,7 +50,7 @@ export async function showFiles(
     }
   }
   return async () => {
-    const shown = streams.map((stream) => showStream(stream, mayBeOwn, options));
+    const shown = streams.map((stream) => showStream(stream, mayBeOwn, { ...options, logs }));
     await Promise.all([...shown, followAll(followed, signal)]);
   };
 }
@@ -70,7 +71,7 @@ async function followAll(files: readonly OwnFile[], signal: AbortSignal): Promis
 async function showStream(
   { name, bytes }: TraceStream,
   mayBeOwn: boolean,
-  options: ShowOptions,
+  options: ShowOptions & LinesOptions,
 ): Promise<void> {
   const { head, bytes: whole } = await lookAhead(bytes, 1);
   if (!mayBeOwn || !isOwn(head)) return replayFile({ name, bytes: whole }, options);
@@ -86,14 +87,14 @@ async function replayFile(file: string | TraceStream, options: ShowOptions): Pro
     onFault: options.onFault,
     onProgress: (bytes: number) => progress.addBytes(bytes),
   };
-  const driversFor = (name: string, onFault: (fault: FileFault) => void) => {
+  const driversFor: Parameters<typeof driveFiles>[1] = (recording) => {
     const driven = drivable({ config });
-    const source = store.addSource(name, 'order');
+    const source = store.addSource(recording.file, 'order');
     let order = 0;
     // What a replay takes says nothing of what the recorded run took.
     const times = () => ({ time: order++, waitedMs: null, decisionMs: null });
     driven.enforcement.on((event) => store.take(source, tidyEvent({ ...event, ...times() }) as TidyEvent));
-    return [new Driver({ ...driven, all: true, file: name, onFault })];
+    return [new Driver({ ...driven, ...recording, all: true })];
   };
   for await (const drivers of driveFiles(
     { ...reading, files: untilInterrupted([file], signal) },

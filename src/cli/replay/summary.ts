@@ -93,7 +93,7 @@ export class Summary {
     const figures = [report.calls, report.failed, report.stepCount].map((value) => figure(value, 8)).join('');
     const mark = isRefused(report) ? this.#paint('red', '✗') : this.#paint('green', '✓');
     lines.push(`${mark} ${column(nameOf(report), this.#nameWidth)} ${figures}  ${this.#verdict(report)}`);
-    if (report.firstRefusal !== null) lines.push(...this.#details(report.firstRefusal));
+    if (report.firstRefusal !== null) lines.push(...this.#details(report.firstRefusal, report.file));
     return lines;
   }
 
@@ -103,8 +103,9 @@ export class Summary {
     return `${this.#paint('red', printable(firstRefusal.code))} at call ${figure(firstRefusal.seq)}${more}`;
   }
 
-  #details({ tool, message, line, path }: Refusal): string[] {
-    const where = line === null ? '' : ` (line ${line})`;
+  #details({ tool, message, file, line, path }: Refusal, begun: string): string[] {
+    const place = file === begun ? `line ${line}` : `${basename(file)}, line ${line}`;
+    const where = line === null ? '' : printable(` (${place})`);
     const indent = '    ';
     return [
       ...wrap(printable(`${tool}${where}: ${message}`), this.#width, indent),
