@@ -10,6 +10,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { createEnforcement, loadConfig } from 'phasegate';
+import { inspectTo } from 'phasegate/inspect';
 import { replay } from 'phasegate/replay';
 import { ask } from './agent.mjs';
 import { chatCompletionsModel, endpointFrom } from './models/chat-completions.mjs';
@@ -55,6 +56,9 @@ print();
 const recording = join(await mkdtemp(join(tmpdir(), 'phasegate-')), 'run.jsonl');
 const stopRecording = recordTo(enforcement, recording);
 enforcement.on(createView({ maxSteps, maxLoopsPerPhase }));
+// And on a page, where `phasegate inspect` serves one.
+const { PHASEGATE_INSPECT: page } = process.env;
+if (page) enforcement.on(inspectTo(page));
 
 /** @param {import('./agent.mjs').Message} message */
 function onMessage({ role, content }) {
@@ -94,6 +98,15 @@ for await (const report of replay({ files: [recording, ...older], enforcement: {
 print();
 print('The same on the command line:');
 print(`  npx phasegate replay ${recording} --config ${nameOf(join(here, 'phasegate.yaml'))}`);
+print();
+print('See the run on a page:');
+if (page) print(`  ${page}`);
+else {
+  print(`  npx phasegate inspect ${recording}`);
+  print(
+    'Or live: npx phasegate inspect prints an address; set PHASEGATE_INSPECT to it, and npm start again.',
+  );
+}
 print();
 process.exitCode = failed ? 1 : 0;
 

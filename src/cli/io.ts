@@ -17,6 +17,8 @@ export interface Environment {
   readonly TERM?: string | undefined;
   /** Where it is set, a fault of phasegate itself shows where it arose. */
   readonly PHASEGATE_DEBUG?: string | undefined;
+  /** Where `phasegate inspect` is to be, with its token. */
+  readonly PHASEGATE_INSPECT?: string | undefined;
 }
 
 /** A stream that text is written to, such as `process.stdout`. */

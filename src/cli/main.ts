@@ -4,6 +4,7 @@ import { PhasegateError } from '../errors.ts';
 import { addAudit } from './commands/audit.ts';
 import { addCheck } from './commands/check.ts';
 import { addDiagram } from './commands/diagram.ts';
+import { addInspect } from './commands/inspect.ts';
 import { addPaths } from './commands/paths.ts';
 import { addReplay } from './commands/replay.ts';
 import { addTune } from './commands/tune.ts';
@@ -51,6 +52,7 @@ function createProgram(io: Io, onEnd: (code: number) => void): Command {
   addDiagram(program, io, onEnd);
   addCheck(program, io, onEnd);
   addPaths(program, io, onEnd);
+  addInspect(program, io, onEnd);
   addAudit(program, io, onEnd);
   addHelp(program);
   return program.addHelpText('after', EXIT_CODES);

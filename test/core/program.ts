@@ -153,11 +153,18 @@ interface Told {
   looks: number;
 }
 
+/** Somebody who observes it all, and must change nothing. */
+export interface Spectator extends Observer {
+  /** Is asked after each step whether a run is as he was told. @returns What is wrong. */
+  look?(run: Run): string | undefined;
+}
+
 /** Runs a program, and collects whatever breaks a rule. */
 export class World {
   readonly faults: string[] = [];
   readonly #s: Scheduler;
   readonly #program: Program;
+  readonly #spectators: readonly Spectator[];
   readonly #enforcement: Enforcement;
   readonly #told = new Map<string, Told>();
   readonly #mirror = new MirroredRuns((event) => this.#inspect('the mirror', event));
@@ -170,10 +177,10 @@ export class World {
   readonly #seen = new Map<string, SnapshotFrom<PhaseMachine> | null>();
   #ids = 0;
 
-  /** @param observer Somebody who observes it all, and must change nothing. */
-  constructor(s: Scheduler, program: Program, observer?: Observer) {
+  constructor(s: Scheduler, program: Program, ...spectators: readonly Spectator[]) {
     this.#s = s;
     this.#program = program;
+    this.#spectators = spectators;
     const {
       checked,
       parallel,
@@ -197,7 +204,7 @@ export class World {
       ...(checked ? { monitor } : {}),
       ...(inspected ? { inspect: (event) => this.#inspect('the first', event) } : {}),
     });
-    if (observer !== undefined) this.#enforcement.on(observer);
+    for (const spectator of spectators) this.#enforcement.on(spectator);
     this.#enforcement.on((event) => this.#hear(event));
     if (refuses !== null) {
       this.#enforcement.on({
@@ -435,6 +442,10 @@ export class World {
       const state = told.run?.state;
       if (state === undefined) continue;
       this.#lookAtActor(told, state);
+      for (const spectator of this.#spectators) {
+        const fault = told.run && spectator.look?.(told.run);
+        if (fault !== undefined) this.#fault(fault);
+      }
       this.#lookAtInspectors(told, state);
       const { phase, stepCount, inFlight, finished } = state;
       const got = JSON.stringify({ phase, stepCount, inFlight, finished });

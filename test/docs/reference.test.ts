@@ -146,6 +146,26 @@ describe('docs/replay.md', () => {
   });
 });
 
+describe('docs/inspect.md', () => {
+  const page = readPage('docs/inspect.md');
+
+  it('has every flag of phasegate inspect', () => {
+    const source = SOURCES.find(({ name }) => name === join('cli', 'commands', 'inspect.ts'))?.text ?? '';
+    const flags = [...source.matchAll(/\.option\(\s*'(?:-\w, )?(--[\w-]+)/g)].map(([, flag = '']) => flag);
+    expect(flags.length).toBeGreaterThan(3);
+    expect(flags.filter((flag) => !page.includes(`\`${flag}`))).toEqual([]);
+  });
+
+  it.each([
+    ['InspectOptions', '| option of `inspectTo` |'],
+    ['InspectObserver', '| member |'],
+  ])('has every member of %s, and no other', (type, heading) => {
+    const table = page.split(heading)[1]?.split('\n\n')[0] ?? '';
+    const documented = [...table.matchAll(/^\| `(\w+)/gm)].map(([, name]) => name);
+    expect(documented.sort()).toEqual(membersOf(join('inspect', 'inspect-to.ts'), type).sort());
+  });
+});
+
 describe('CONTRIBUTING.md', () => {
   it('has every file and folder of the sources on its map', () => {
     const linked = [...readPage('CONTRIBUTING.md').matchAll(/\]\((src\/[^)]+)\)/g)].map(([, path]) => path);

@@ -16,6 +16,11 @@ const NOT_RUN: ReadonlyMap<string, string> = new Map([
   ['npm ci && npm test', 'is what runs this'],
   ['npm ci', 'has made the dependencies that this runs with'],
   ['npm run bench', 'takes minutes'],
+  ['npx phasegate inspect', 'serves until it is interrupted; test/cli/inspect.test.ts does both'],
+  ['npx phasegate inspect runs.jsonl', 'the same'],
+  ['npx phasegate inspect "logs/**/*.jsonl" --port 0', 'the same'],
+  ['npx phasegate inspect session.jsonl --config phasegate.yaml', 'the same'],
+  ['node agent.mjs --log | npx phasegate inspect -', 'the same'],
 ]);
 
 // `npm start` tells of the sources, which change, of times and of a folder that it makes: figures, files and what fills up

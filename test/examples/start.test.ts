@@ -5,6 +5,7 @@ import { loadConfig } from '../../src/load-config.ts';
 import { replay } from '../../src/replay/index.ts';
 import { type Outcome, runNode } from '../docs/node.ts';
 import { createWorkspace, ROOT, type Workspace } from '../docs/workspace.ts';
+import { startServer } from '../inspect/support.ts';
 
 const CONFIG = join(ROOT, 'examples', 'phasegate.yaml');
 const RECORDINGS = join(ROOT, 'examples', 'recordings');
@@ -92,6 +93,20 @@ describe('npm start', () => {
 
   it('records a run that replays to the decisions that were made', async () => {
     await expectSameDecisions(recording);
+  });
+
+  it('says how its run is shown on a page', () => {
+    expect(outcome.stdout).toContain(`\n  npx phasegate inspect ${recording}\n`);
+  });
+
+  it('shows it there as it goes, where PHASEGATE_INSPECT says that one is served', async () => {
+    const { url, store } = await startServer();
+    const env = { ...workspace.env, PHASEGATE_INSPECT: url };
+    const { stdout } = await runNode(['examples/start.mjs'], workspace.path, env);
+    expect(stdout).toContain(`See the run on a page:\n  ${url}\n`);
+    expect([...store.runs.values()].map((run) => run.summary())).toMatchObject([
+      { live: false, stepCount: 6, maxSteps: 6, refused: 1, lastRefusal: { code: 'step-budget' } },
+    ]);
   });
 });
 
