@@ -18,12 +18,7 @@ const { json, write, quick } = readOptions(
 );
 
 // Supervisors last: what they leave on the heap, machines of 200 phases, makes later rows up to two thirds slower.
-const tasks = [
-  ...callTasks(),
-  ...(await observedTasks()),
-  ...(await replayTasks()),
-  ...supervisorTasks(),
-];
+const tasks = [...callTasks(), ...(await observedTasks()), ...(await replayTasks()), ...supervisorTasks()];
 const progress = progressOf(tasks.length + 2);
 const rows = await timed(tasks, spansOf(quick), progress.begin);
 progress.begin('imports');
