@@ -27,6 +27,8 @@ export interface CallOptions {
  */
 export interface Call {
   readonly id: string;
+  /** The number of the call in its run: 1 for the first that was asked for. Never twice the same. */
+  readonly seq: number;
   readonly tool: string;
   readonly run: Run;
   /** The call that made this one, from inside its body; `null` for a top-level call. */
@@ -63,7 +65,8 @@ export class SupervisedCall implements Call, Recorded, Frame {
   readonly run: SupervisedRun;
   readonly tool: string;
   readonly parent: SupervisedCall | null;
-  readonly #id: string | number;
+  readonly seq: number;
+  readonly #id: string | undefined;
 
   status: CallStatus = 'asked';
   /** Whether it is made from inside the body of a call of its run that is in flight (SPEC §5.7). */
@@ -90,18 +93,20 @@ export class SupervisedCall implements Call, Recorded, Frame {
     run: SupervisedRun,
     tool: string,
     args: unknown,
-    id: string | number,
+    seq: number,
+    id: string | undefined,
     parent: SupervisedCall | null,
   ) {
     this.run = run;
     this.tool = tool;
     this.args = args;
+    this.seq = seq;
     this.#id = id;
     this.parent = parent;
   }
 
   get id(): string {
-    return typeof this.#id === 'string' ? this.#id : `call-${this.#id}`;
+    return this.#id ?? `call-${this.seq}`;
   }
 
   get live(): boolean {

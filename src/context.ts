@@ -48,9 +48,9 @@ export function innermostFrame(isOne: (frame: Frame) => boolean): Frame | undefi
   return undefined;
 }
 
-/** The innermost call around the present code, of whatever run. */
-export function innermostCall(): SupervisedCall | null {
-  return callOf(innermostFrame((frame) => frame.run !== frame));
+/** The innermost call around the present code, of whatever run or of some of them. */
+export function innermostCall(isMeant: (frame: Frame) => boolean = () => true): SupervisedCall | null {
+  return callOf(innermostFrame((frame) => frame.run !== frame && isMeant(frame)));
 }
 
 /** The innermost call of a run around the present code. */

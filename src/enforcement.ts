@@ -5,10 +5,12 @@ import { invalidArgument, PhasegateError, ToolExecutionBlocked } from './errors.
 import { Emitter, type Listener } from './events.ts';
 import { createMonitor, enabledAmong, type Monitor } from './monitor.ts';
 import { moveTable } from './move-table.ts';
+import { parentCallOf } from './nesting.ts';
 import { checkOptions } from './options.ts';
 import { SUPERVISOR_OPTIONS } from './rules.ts';
 import type { Run, RunOptions } from './run.ts';
 import { checkTimeout } from './run-options.ts';
+import { checkResumeOptions, type ResumeOptions, readSavedRun, type SavedRun } from './saved-run.ts';
 import { SupervisedRun } from './supervised-run.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
 import type { RunHost, Terms } from './terms.ts';
@@ -56,6 +58,18 @@ export interface Enforcement {
    * const run = enforcement.beginRun({ timeoutMs: 60_000 });
    */
   beginRun(options?: RunOptions): Run;
+  /**
+   * Takes back a run that was saved, here or elsewhere: it goes on as if it had never been away, but for its log, which is
+   * new (SPEC §11). Give what was saved to one process only: each that resumes it has all that was left of its budgets.
+   *
+   * @param saved What `run.save` returned, from JSON or not.
+   * @throws {SavedRunError} when it is no saved run, or not one of this enforcement's table and budgets; nothing is reset.
+   * @throws {PhasegateError} `invalid-argument`.
+   * @example
+   * const run = enforcement.resumeRun(JSON.parse(await store.get(id)), { key, timeoutMs: 60_000 });
+   * for (const { tool } of run.interrupted) tellModel(`${tool} was interrupted, and may have taken effect.`);
+   */
+  resumeRun(saved: SavedRun, options?: ResumeOptions): Run;
   /**
    * Begins a run, runs the agent inside of it, and finishes it whatever happens (SPEC §6.1).
    *
@@ -145,6 +159,26 @@ class SupervisingEnforcement implements Enforcement {
 
   beginRun(options: RunOptions = {}): SupervisedRun {
     return new SupervisedRun(this.#presentTerms(), options);
+  }
+
+  resumeRun(given: SavedRun, options: ResumeOptions = {}): SupervisedRun {
+    checkResumeOptions(options);
+    const terms = this.#presentTerms();
+    const saved = readSavedRun(given, terms.rules, this.#host.dfa, options);
+    const { inFlight = 'interrupt', timeoutMs, signal } = options;
+    const { id, maxDepth, parent } = saved;
+    return new SupervisedRun(
+      terms,
+      {
+        id,
+        timeoutMs,
+        signal,
+        budget: parent?.budget,
+        maxDepth: maxDepth ?? Number.POSITIVE_INFINITY,
+        parent: parentCallOf(saved, options.parent),
+      },
+      { saved, inFlight },
+    );
   }
 
   async withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {

@@ -37,6 +37,37 @@ export class RunAbortedError extends PhasegateError {
   }
 }
 
+/**
+ * What is wrong with a saved run: it is none (`shape`), of another version of the format, of another table or other budgets
+ * (`rules`), as no run can have been (`state`), not signed with the key that was given (`signature`), or without the parent run
+ * that it is a child of (`parent`).
+ */
+export type Difference = 'shape' | 'version' | 'signature' | 'rules' | 'state' | 'parent';
+
+const REMEDIES: Readonly<Record<Difference, string>> = {
+  shape: 'Give resumeRun what run.save() returned, whole and unchanged; JSON.parse a text first',
+  version: 'Resume it with the version of phasegate that saved it',
+  signature: 'It was changed, or was signed with another key or with none: find out who wrote it',
+  rules: 'Resume it with a supervisor of the table, budgets and policies under which it was saved',
+  state: 'It was changed after it was saved: take one that was not',
+  parent:
+    'Resume its parent run first, from what was saved at the same moment, and give { parent: call }, a call of that',
+};
+
+/** A saved run that was not resumed, as something in it is not what it must be; `code` is `saved-run-refused` (SPEC §11.1). */
+export class SavedRunError extends PhasegateError {
+  /** What kind of thing is not as it must be. */
+  readonly differs: Difference;
+  /** Which member of the saved run, as in `state.stepCount`. */
+  readonly path: string;
+
+  constructor(differs: Difference, path: string, why: string) {
+    super('saved-run-refused', `This saved run cannot be resumed: ${why}. ${REMEDIES[differs]}`);
+    this.differs = differs;
+    this.path = path;
+  }
+}
+
 /** Where a refusal was made: by the run itself, by the phase machine, or by the monitor check of that name. */
 export type Stage = 'enforcement' | 'dfa' | (string & {});
 

@@ -1,6 +1,7 @@
 import type { RefusalCode } from './decide.ts';
 import type { Stage } from './errors.ts';
 import type { Phase } from './phases.ts';
+import type { RunState } from './supervisor.ts';
 
 interface EventBase {
   /** When, in milliseconds since 1970. */
@@ -20,6 +21,11 @@ export interface RunStarted extends EventBase {
   readonly type: 'run.started';
   readonly parent: string | null;
   readonly call: string | null;
+  /**
+   * Where a run goes on that was saved, and begins here by being resumed (SPEC §11); `null` for any other. Of its calls in
+   * flight, those that were interrupted end next.
+   */
+  readonly resumed: RunState | null;
 }
 
 /** A run moved to another phase, or looped on the one that it is in. */
@@ -62,11 +68,15 @@ export interface CallRefused extends Omit<CallEvent, 'run' | 'call'> {
   readonly stage: Stage;
 }
 
-/** A call ended. `late`: after the end of its run, so that nothing was counted (SPEC §6.2). */
+/** A call ended. */
 export interface CallEnded extends CallEvent {
   readonly type: 'call.ended';
+  /** Whether it counts as a step: it ended well, or was interrupted. */
   readonly ok: boolean;
+  /** Whether it ended after the end of its run, so that nothing was counted (SPEC §6.2). */
   readonly late: boolean;
+  /** Whether its run was saved while it was in flight, and was resumed without it: how it ended is not known (SPEC §11.2). */
+  readonly interrupted: boolean;
   readonly error: unknown;
 }
 

@@ -24,10 +24,12 @@ export {
 } from './enforcement.ts';
 export {
   type BlockedDetails,
+  type Difference,
   findToolExecutionBlocked,
   isToolExecutionBlocked,
   PhasegateError,
   RunAbortedError,
+  SavedRunError,
   type Stage,
   ToolExecutionBlocked,
 } from './errors.ts';
@@ -43,6 +45,7 @@ export type {
   RunEnded,
   RunStarted,
 } from './events.ts';
+export type { Key } from './hash.ts';
 export { loadConfig } from './load-config.ts';
 export type { LogEntry } from './log.ts';
 export { type PhaseContext, type PhaseEvent, type PhaseMachine, phaseSetup } from './machine.ts';
@@ -68,4 +71,5 @@ export { Refusal } from './refusal.ts';
 export type { Rules, SupervisorOptions } from './rules.ts';
 export type { Run, RunOptions } from './run.ts';
 export type { PhaseActor } from './run-actor.ts';
+export type { ResumeOptions, SavedCall, SavedRun, SaveOptions } from './saved-run.ts';
 export { createSupervisor, type Decision, type RunState, type Supervisor } from './supervisor.ts';

@@ -80,20 +80,29 @@ export const SUPERVISOR_OPTIONS = [
   'onRejected',
 ] as const satisfies readonly (keyof SupervisorOptions)[];
 
+const hashes = new WeakMap<Rules, string>();
+
 /** A short name of all that decides, the same wherever it is computed; not a proof against forgery (SPEC §11.1). */
 export function hashRules(rules: Rules): string {
+  let hash = hashes.get(rules);
+  if (hash === undefined) {
+    hash = fingerprint(textOf(rules));
+    hashes.set(rules, hash);
+  }
+  return hash;
+}
+
+function textOf(rules: Rules): string {
   const { table, maxSteps, maxLoopsPerPhase, onToolError, onBudgetExhausted, onRejected } = rules;
-  return fingerprint(
-    JSON.stringify([
-      table.phases,
-      table.transitions,
-      String(maxSteps),
-      String(maxLoopsPerPhase),
-      onToolError,
-      onBudgetExhausted,
-      onRejected,
-    ]),
-  );
+  return JSON.stringify([
+    table.phases,
+    table.transitions,
+    String(maxSteps),
+    String(maxLoopsPerPhase),
+    onToolError,
+    onBudgetExhausted,
+    onRejected,
+  ]);
 }
 
 function createTable(

@@ -1,6 +1,7 @@
 import type { SupervisedCall } from './call.ts';
 import type { Phase } from './phases.ts';
 import type { RunActor } from './run-actor.ts';
+import type { SavedCall } from './saved-run.ts';
 import type { SupervisedRun } from './supervised-run.ts';
 
 /** What few runs need, or only at their end; made when it is needed, so that a live run stays small. */
@@ -15,4 +16,8 @@ export class RunExtras {
   release: (() => void) | undefined;
   onAbort: ((error: unknown) => void) | undefined;
   actor: RunActor | undefined;
+  /** Of a run that was resumed: calls of child runs that it has reserved a step for until those are resumed too. */
+  unclaimedCalls = 0;
+  /** Of a run that was resumed: the calls in flight that did not come back with it. */
+  interrupted: readonly SavedCall[] | undefined;
 }

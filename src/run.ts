@@ -3,6 +3,7 @@ import type { LogEntry } from './log.ts';
 import type { Phase } from './phases.ts';
 import type { Refusal } from './refusal.ts';
 import type { PhaseActor } from './run-actor.ts';
+import type { SavedCall, SavedRun, SaveOptions } from './saved-run.ts';
 import type { Decision, RunState } from './supervisor.ts';
 
 /** How a run is begun. */
@@ -42,6 +43,10 @@ export interface Run {
   readonly depth: number;
   /** Where the run is now. */
   readonly state: RunState;
+  /** The calls that were admitted and have not ended, in the order in which they were admitted. */
+  readonly callsInFlight: readonly Call[];
+  /** The calls that were in flight when the run was saved and did not come back with it: they may have taken effect (SPEC §11.2). */
+  readonly interrupted: readonly SavedCall[];
   /** Aborted, with the reason, when the run is aborted or terminated; not when it finishes. */
   readonly signal: AbortSignal;
   /** The latest decisions, oldest first: no more than the enforcement's `logLimit`. */
@@ -116,4 +121,12 @@ export interface Run {
    * bodies were handed is aborted with it. Calls that wait are refused.
    */
   abort(reason?: unknown): void;
+  /**
+   * The run as plain data that JSON can hold, at any moment, for `enforcement.resumeRun` (SPEC §11). Calls that wait or are
+   * being checked have not begun: they are not in it.
+   *
+   * @throws {PhasegateError} `invalid-argument`.
+   * @example await store.put(run.id, JSON.stringify(run.save({ key })));
+   */
+  save(options?: SaveOptions): SavedRun;
 }

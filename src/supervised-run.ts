@@ -21,8 +21,8 @@ import {
   withinLoopBudget,
   withinStepBudget,
 } from './decide.ts';
-import { messageOf } from './describe.ts';
-import { invalidArgument, RunAbortedError, type Stage } from './errors.ts';
+import { describe, messageOf } from './describe.ts';
+import { invalidArgument, RunAbortedError, SavedRunError, type Stage } from './errors.ts';
 import { type LogEntry, RunLog } from './log.ts';
 import type { PhaseEvent } from './machine.ts';
 import type { ValidationResult } from './monitor.ts';
@@ -31,10 +31,12 @@ import type { PhaseRow, Step } from './move-table.ts';
 import { type Nesting, nestingOf } from './nesting.ts';
 import type { Phase } from './phases.ts';
 import { Refusal } from './refusal.ts';
+import { hashRules } from './rules.ts';
 import type { Run, RunOptions } from './run.ts';
 import { type PhaseActor, RunActor, type Standing } from './run-actor.ts';
 import { RunExtras } from './run-extras.ts';
 import { checkRunOptions } from './run-options.ts';
+import { type Resumption, type SavedCall, type SavedRun, type SaveOptions, sealed } from './saved-run.ts';
 import { type Decision, decision, type RunState } from './supervisor.ts';
 import { tellOfPhase, tellOfRefusal, tellOfStart } from './telling.ts';
 import type { RunHost, Terms } from './terms.ts';
@@ -66,7 +68,8 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   outer: Frame | undefined;
   #extras: RunExtras | undefined;
 
-  constructor(terms: Terms, options: RunOptions) {
+  /** @param resumption Where it goes on, if it was saved: see `saved-run.ts`, which has checked it. */
+  constructor(terms: Terms, options: RunOptions, resumption?: Resumption) {
     super();
     checkRunOptions(options);
     const { id, timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
@@ -74,7 +77,8 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     this.#id = id;
     this.#at = terms.table.row('IDLE');
     this.#nesting = nestingOf(options);
-    this.#begin(timeoutMs, signal);
+    if (resumption !== undefined) this.#restore(resumption.saved);
+    this.#begin(timeoutMs, signal, resumption);
   }
 
   get id(): string {
@@ -128,6 +132,14 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       finished: this.#finished,
       reason: this.#extras?.reason ?? null,
     };
+  }
+
+  get callsInFlight(): readonly SupervisedCall[] {
+    return callsOf(this.#active).filter(({ status }) => status === 'in-flight');
+  }
+
+  get interrupted(): readonly SavedCall[] {
+    return this.#extras?.interrupted ?? NO_CALLS;
   }
 
   get signal(): AbortSignal {
@@ -258,7 +270,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       throw invalidArgument('callId', 'a string', callId);
     const parent = this.#parentOf(options?.parent);
     this.#callsAsked += 1;
-    const call = new SupervisedCall(this, tool, args, callId ?? this.#callsAsked, parent);
+    const call = new SupervisedCall(this, tool, args, this.#callsAsked, callId, parent);
     if (this.#finished) return this.#refuseEnded(call);
     // A call whose maker has ended is made from no body any more: it takes its turn like any other.
     call.nested = parent?.status === 'in-flight';
@@ -339,7 +351,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   // —— Beginning ——
 
-  #begin(timeoutMs: number, signal: AbortSignal | undefined): void {
+  #begin(timeoutMs: number, signal: AbortSignal | undefined, resumption: Resumption | undefined): void {
     const parent = this.parent;
     const { events } = this.host;
     if (events.observed) {
@@ -349,8 +361,11 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
         run: this.id,
         parent: parent?.id ?? null,
         call: this.parentCall?.id ?? null,
+        resumed: resumption === undefined ? null : this.state,
       });
     }
+    if (resumption?.inFlight === 'interrupt') this.#interruptCalls(resumption.saved.calls);
+    if (this.#finished) return;
     if (parent !== null) {
       if (parent.#finished) {
         const { abortedWith } = parent.#more;
@@ -376,6 +391,97 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       signal?.removeEventListener('abort', onAbort);
     };
   }
+
+  // —— Saving and resuming (SPEC §11) ——
+
+  save(options: SaveOptions = {}): SavedRun {
+    const { parentCall, payer, maxDepth } = this.#nesting;
+    const saved: SavedRun = {
+      version: 1,
+      rules: hashRules(this.#terms.rules),
+      id: this.id,
+      state: this.state,
+      callsAsked: this.#callsAsked,
+      calls: this.callsInFlight.map(({ seq, id, tool, parent }) => ({
+        seq,
+        id,
+        tool,
+        parent: parent?.status === 'in-flight' ? parent.seq : null,
+      })),
+      childCalls: this.childPending - this.#reservedBelow(),
+      maxDepth: Number.isFinite(maxDepth) ? maxDepth : null,
+      parent: parentCall && {
+        run: parentCall.run.id,
+        call: parentCall.seq,
+        budget: payer === null ? 'own' : 'shared',
+      },
+    };
+    return sealed(saved, options);
+  }
+
+  /** Calls of runs inside of this one that have a step of its budget reserved, and have not begun. */
+  #reservedBelow(): number {
+    let reserved = 0;
+    for (const child of this.#extras?.children ?? []) {
+      if (child.#nesting.payer !== null) reserved += child.pending - child.#inFlight;
+      reserved += child.#reservedBelow();
+    }
+    return reserved;
+  }
+
+  #restore({ id, state, callsAsked, calls, childCalls }: SavedRun): void {
+    const { phase, stepCount, loopCount, finished, reason } = state;
+    for (let run = this.#nesting.payer; run !== null; run = run.parent)
+      run.#checkChild(id, stepCount, calls.length);
+    for (let run = this.#nesting.payer; run !== null; run = run.parent) {
+      if (calls.length > 0) run.#more.unclaimedCalls -= calls.length;
+    }
+    const [looped = phase, loops = 0] = Object.entries(loopCount)[0] ?? [];
+    this.#at = this.#terms.table.row(phase);
+    this.stepCount = stepCount;
+    this.loopCount = loops;
+    this.#callsAsked = callsAsked;
+    this.childPending = childCalls;
+    if (childCalls > 0) this.#more.unclaimedCalls = childCalls;
+    if (finished) {
+      const extras = this.#more;
+      this.#finished = true;
+      extras.reason = reason;
+      extras.abortedWith = reason === null ? undefined : { reason };
+      extras.endedFrom = looped;
+    }
+    const bySeq = new Map<number | null, SupervisedCall>();
+    for (const { seq, id, tool, parent } of calls) {
+      const call = new SupervisedCall(this, tool, undefined, seq, id, bySeq.get(parent) ?? null);
+      call.status = 'in-flight';
+      call.nested = call.parent !== null;
+      bySeq.set(seq, call);
+      this.#active = pushCall(this.#active, call);
+    }
+    this.pending = calls.length;
+    this.#inFlight = calls.length;
+  }
+
+  /** What a child run has spent and promised of a budget that it shares, this run has counted when both were saved. */
+  #checkChild(id: string, steps: number, calls: number): void {
+    const unclaimed = this.#extras?.unclaimedCalls ?? 0;
+    if (this.stepCount >= steps && unclaimed >= calls) return;
+    throw new SavedRunError(
+      'parent',
+      'parent',
+      `run ${describe(id)} has made ${steps} steps and has ${calls} calls in flight, and run ${describe(this.id)}, ` +
+        `whose budget it shares, knows of ${this.stepCount} and ${unclaimed}`,
+    );
+  }
+
+  /** They may have taken effect, so each is charged (SPEC §11.2); the innermost first, as they would have ended. */
+  #interruptCalls(saved: readonly SavedCall[]): void {
+    if (saved.length === 0) return;
+    this.#more.interrupted = saved;
+    for (const call of callsOf(this.#active).reverse()) this.#endCall(call, true, undefined, true);
+  }
+
+  // —— The deadline ——
 
   #timeout(timeoutMs: number): void {
     this.#interrupt(new RunAbortedError('run-timeout', this.id, `timeout after ${timeoutMs} ms`));
@@ -622,7 +728,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     return refusal;
   }
 
-  #endCall(call: SupervisedCall | null, ok: boolean, error: unknown): void {
+  #endCall(call: SupervisedCall | null, ok: boolean, error: unknown, interrupted = false): void {
     if (call?.run !== this)
       throw invalidArgument('call', `a call of run ${this.id}`, call && `a call of run ${call.run.id}`);
     if (call.status !== 'in-flight') return;
@@ -650,6 +756,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
         tool: call.tool,
         ok,
         late,
+        interrupted,
         error,
       });
     }
@@ -815,6 +922,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   }
 }
 
+const NO_CALLS: readonly SavedCall[] = Object.freeze([]);
 const ONE_IN_FLIGHT = condition(true, true, 1);
 const ROOMS = condition(false, false, 0);
 

@@ -85,7 +85,6 @@ export function createSupervisor(options: SupervisorOptions = {}): Supervisor {
 class PhaseSupervisor implements Supervisor {
   #rules: Rules;
   #machine: PhaseMachine | undefined;
-  #hash: string | undefined;
 
   constructor(rules: Rules) {
     this.#rules = rules;
@@ -105,8 +104,7 @@ class PhaseSupervisor implements Supervisor {
   }
 
   get hash(): string {
-    this.#hash ??= hashRules(this.#rules);
-    return this.#hash;
+    return hashRules(this.#rules);
   }
 
   addTransition(from: Phase, to: Phase): boolean {
@@ -142,7 +140,6 @@ class PhaseSupervisor implements Supervisor {
     if (table === this.#rules.table) return false;
     this.#rules = Object.freeze({ ...this.#rules, table });
     this.#machine = undefined;
-    this.#hash = undefined;
     return true;
   }
 }

@@ -226,6 +226,7 @@ describe('What an event carries', () => {
       tool: 'inner',
       ok: false,
       late: false,
+      interrupted: false,
       error,
     });
   });
