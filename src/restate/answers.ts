@@ -13,10 +13,26 @@ export function admitted(key: string, { id }: Call, branch: Branch): Answer {
   return { is: 'admitted', call: key, callId: id, view: viewOf(branch) };
 }
 
-export function refused(branch: Branch, tool: string, callId: string | null, code: string, message: string): Answer {
+export function refused(
+  branch: Branch,
+  tool: string,
+  callId: string | null,
+  code: string,
+  message: string,
+): Answer {
   const { phase, stepCount } = branch.run.state;
   const runId = branch.run.id;
-  const refusal = { message, tool, callId, runId, stage: 'enforcement', code, result: null, phase, stepCount };
+  const refusal = {
+    message,
+    tool,
+    callId,
+    runId,
+    stage: 'enforcement',
+    code,
+    result: null,
+    phase,
+    stepCount,
+  };
   return { is: 'refused', refusal, view: viewOf(branch) };
 }
 

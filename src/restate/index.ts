@@ -24,6 +24,11 @@
  */
 export { type PhasegateObjectOptions, phasegateObject } from './object.ts';
 export type { CallAddress, RunAddress } from './protocol.ts';
-export { type RemoteEnforcement, type RemoteOptions, type RemoteRunOptions, remoteEnforcement } from './remote-enforcement.ts';
+export {
+  type RemoteEnforcement,
+  type RemoteOptions,
+  type RemoteRunOptions,
+  remoteEnforcement,
+} from './remote-enforcement.ts';
 export type { RemoteCall, RemoteCallOptions, RemoteRun } from './remote-run.ts';
 export type { RestateSdk } from './restate-sdk.ts';

@@ -1,12 +1,13 @@
 import type { Enforcement } from '../enforcement.ts';
 import { invalidArgument } from '../errors.ts';
-import type { Key } from '../hash.ts';
+import { checkKey, type Key } from '../hash.ts';
 import { checkOptions } from '../options.ts';
 import { checkTimeout } from '../run-options.ts';
+import type { SaveOptions } from '../saved-run.ts';
 import { answerToError } from './answers.ts';
 import { ensurePromiseWithResolvers } from './promise-with-resolvers.ts';
 import type { Answer, Change, Requests } from './protocol.ts';
-import type { HandlerOptions, ObjectContext, RestateSdk, SharedContext, UsedSdk } from './restate-sdk.ts';
+import type { HandlerOptions, ObjectContext, RestateSdk, SendOptions, UsedSdk } from './restate-sdk.ts';
 import { loadTree, type SavedTree, saveTree } from './saved-tree.ts';
 import type { Tree } from './tree.ts';
 
@@ -45,9 +46,12 @@ const DAY_MS = 86_400_000;
 const REPEATED_FOR_MS = 600_000;
 const STATE = 'tree';
 
-/** What came of a decision. */
+/** What is done to a tree; with `false` it is to be forgotten. */
+type Act = (tree: Tree) => Promise<Answer | boolean>;
+
+/** What came of it. */
 interface Outcome {
-  readonly answer: Answer;
+  readonly answer: Answer | boolean;
   /** What is kept from now on; `null`: nothing. */
   readonly keep: SavedTree | null;
   readonly wakes: readonly (readonly [awakeable: string, answer: Answer])[];
@@ -69,7 +73,13 @@ export function phasegateObject<Sdk extends RestateSdk>(
   options: PhasegateObjectOptions,
 ): ReturnType<Sdk['object']> {
   checkOptions('a phasegate object', options, OPTIONS);
-  const { enforcement, name = 'phasegate', leaseMs = 60_000, idleMs = DAY_MS, retentionMs = DAY_MS } = options;
+  const {
+    enforcement,
+    name = 'phasegate',
+    leaseMs = 60_000,
+    idleMs = DAY_MS,
+    retentionMs = DAY_MS,
+  } = options;
   if (typeof enforcement?.resumeRun !== 'function') {
     throw invalidArgument('enforcement', 'what createEnforcement returns', enforcement);
   }
@@ -79,20 +89,19 @@ export function phasegateObject<Sdk extends RestateSdk>(
   checkTimeout('idleMs', idleMs);
   checkTimeout('retentionMs', retentionMs);
   // A key that is undefined is one that someone forgot to set, and is refused as such.
-  const sealing = Object.hasOwn(options, 'key') ? { key: options.key as Key } : {};
-  enforcement.beginRun({ parent: null }).save(sealing);
+  const sealing: SaveOptions = Object.hasOwn(options, 'key') ? { key: keyOf(options.key) } : {};
   ensurePromiseWithResolvers();
 
   const { object, handlers, rpc } = restate as unknown as UsedSdk;
   const limits = { leaseMs, idleMs, retentionMs };
   const load = (kept: SavedTree | null, now: number) => loadTree(enforcement, limits, now, kept, sealing);
 
-  async function outcomeOf(kept: SavedTree | null, act: (tree: Tree) => Promise<Answer | null>) {
+  async function outcomeOf(kept: SavedTree | null, act: Act): Promise<Outcome> {
     try {
       const tree = load(kept, Date.now());
       const answer = await act(tree);
       const tendIn = tree.schedule();
-      const keep = answer === null || tree.parts.branches.size === 0 ? null : saveTree(tree, sealing);
+      const keep = answer === false || tree.parts.branches.size === 0 ? null : saveTree(tree, sealing);
       return { answer, keep, wakes: [...tree.wakes], tendIn };
     } catch (error) {
       return { answer: answerToError(error), keep: kept, wakes: [], tendIn: null };
@@ -101,7 +110,7 @@ export function phasegateObject<Sdk extends RestateSdk>(
 
   // What is decided is written down before anything comes of it. Whoever takes over from a process that died goes on from
   // there, and does not decide once more: by then time has passed, and checks may say something else.
-  async function decide(ctx: ObjectContext, act: (tree: Tree) => Promise<Answer | null>) {
+  async function decide(ctx: ObjectContext, act: Act): Promise<Answer | boolean> {
     const kept = await ctx.get<SavedTree>(STATE);
     const { answer, keep, wakes, tendIn } = await ctx.run('decide', () => outcomeOf(kept, act));
     if (keep === null) ctx.clearAll();
@@ -155,6 +164,17 @@ export function phasegateObject<Sdk extends RestateSdk>(
     },
     options: { idempotencyRetention: REPEATED_FOR_MS, journalRetention: 0 },
   }) as ReturnType<Sdk['object']>;
+}
+
+/** The object's own handlers, as it calls them. */
+interface Itself {
+  lineUp(request: Requests['lineUp']): Promise<Answer>;
+  tend(at: number | null, options: SendOptions): void;
+}
+
+function keyOf(key: unknown): Key {
+  checkKey(key);
+  return key;
 }
 
 const OPTIONS = [

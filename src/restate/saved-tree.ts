@@ -3,7 +3,7 @@ import type { Enforcement } from '../enforcement.ts';
 import type { SavedRun, SaveOptions } from '../saved-run.ts';
 import type { SupervisedRun } from '../supervised-run.ts';
 import type { Answer, CallName, Requests } from './protocol.ts';
-import { type Branch, Tree, type TreeLimits } from './tree.ts';
+import { type Branch, Tree, type TreeLimits, type WaitingCall } from './tree.ts';
 
 /** A tree as plain JSON: what the object keeps. */
 export interface SavedTree {
@@ -46,9 +46,10 @@ export function loadTree(
     const branch = branches.get(run) as Branch;
     return [call, { branch, call: callOf(branches, run, seq), leaseUntil }] as const;
   });
-  const waiting = (saved?.waiting ?? []).map(
-    (line) => [line.asked.call, { ...line, awakeables: [...line.awakeables] }] as const,
-  );
+  const waiting = (saved?.waiting ?? []).map(({ asked, until, awakeables }): [string, WaitingCall] => [
+    asked.call,
+    { asked, until, awakeables: [...awakeables] },
+  ]);
   return new Tree(enforcement, limits, now, {
     branches,
     open: new Map(open),

@@ -144,80 +144,82 @@ export class Tree {
     return Math.min(...times.filter((time) => time !== null));
   }
 
-  readonly #changes: { [Name in Change]: (request: Requests[Name]) => Answer | undefined | Promise<Answer> } = {
-    begin: ({ op, run: id, parent, timeoutMs, budget, maxDepth }) => {
-      const { branches } = this.parts;
-      const known = branches.get(id);
-      if (known !== undefined) {
-        if (known.op === op) return this.#show(known);
-        throw new PhasegateError('run-exists', `There is a run ${id} already, or was one until a while ago`);
-      }
-      const run = this.#enforcement.beginRun({
-        id,
-        parent: parent === null ? null : this.#openCall(parent).call,
-        budget,
-        maxDepth: maxDepth === null ? Number.POSITIVE_INFINITY : maxDepth,
-      });
-      const deadline = timeoutMs === null ? null : this.#now + timeoutMs;
-      const branch: Branch = { run, op, parent, timeoutMs, deadline, timedOut: false };
-      branches.set(id, branch);
-      return this.#show(branch);
-    },
+  readonly #changes: { [Name in Change]: (request: Requests[Name]) => Answer | undefined | Promise<Answer> } =
+    {
+      begin: ({ op, run: id, parent, timeoutMs, budget, maxDepth }) => {
+        const { branches } = this.parts;
+        const known = branches.get(id);
+        if (known !== undefined) {
+          if (known.op === op) return this.#show(known);
+          throw new PhasegateError(
+            'run-exists',
+            `There is a run ${id} already, or was one until a while ago`,
+          );
+        }
+        const run = this.#enforcement.beginRun({
+          id,
+          parent: parent === null ? null : this.#openCall(parent).call,
+          budget,
+          maxDepth: maxDepth === null ? Number.POSITIVE_INFINITY : maxDepth,
+        });
+        const deadline = timeoutMs === null ? null : this.#now + timeoutMs;
+        const branch: Branch = { run, op, parent, timeoutMs, deadline, timedOut: false };
+        branches.set(id, branch);
+        return this.#show(branch);
+      },
 
-    beforeCall: (asked) => {
-      const { branches, waiting } = this.parts;
-      const branch = branches.get(asked.run);
-      if (branch === undefined) return noActiveRun(asked);
-      const known = this.#answerTo(asked.call, branch);
-      if (known !== undefined) return known;
-      if (!this.#mustWait(asked, branch)) return this.#decide(asked, branch);
-      const { waitTimeoutMs } = hostOf(branch);
-      const until = Number.isFinite(waitTimeoutMs) ? this.#now + waitTimeoutMs : null;
-      waiting.set(asked.call, { asked, until, awakeables: [] });
-      return this.#answerTo(asked.call, branch);
-    },
+      beforeCall: (asked) => {
+        const { branches, waiting } = this.parts;
+        const branch = branches.get(asked.run);
+        if (branch === undefined) return noActiveRun(asked);
+        const known = this.#answerTo(asked.call, branch);
+        if (known !== undefined) return known;
+        if (!this.#mustWait(asked, branch)) return this.#decide(asked, branch);
+        const { waitTimeoutMs } = hostOf(branch);
+        const until = Number.isFinite(waitTimeoutMs) ? this.#now + waitTimeoutMs : null;
+        waiting.set(asked.call, { asked, until, awakeables: [] });
+        return this.#answerTo(asked.call, branch);
+      },
 
-    lineUp: ({ run, call, awakeable }) => {
-      this.parts.waiting.get(call)?.awakeables.push(awakeable);
-      const answer = this.#answerTo(call, this.#branch(run));
-      if (answer !== undefined) return answer;
-      throw new PhasegateError('call-unknown', `Run ${run} was not asked for call ${call}`);
-    },
+      lineUp: ({ run, call, awakeable }) => {
+        this.parts.waiting.get(call)?.awakeables.push(awakeable);
+        return this.#answerAgain(run, call);
+      },
 
-    afterCall: ({ call }) => this.#endCall(call, true),
+      afterCall: ({ call }) => this.#endCall(call, true),
 
-    failCall: ({ run, call, error }) => {
-      const { open, settled } = this.parts;
-      if (open.has(call)) return this.#endCall(call, false, new Error(error));
-      // Whoever gives up waiting for an answer says so by this, and it may come ahead of the question.
-      const asked = this.parts.waiting.get(call)?.asked;
-      const tool = asked?.tool ?? 'the tool';
-      const message = `Cannot call ${tool}: whoever asked for this call has given it up`;
-      if (!settled.has(call)) {
-        const callId = asked?.callId ?? null;
-        this.#settle(call, refused(this.#branch(run), tool, callId, 'call-withdrawn', message));
-      }
-      return undefined;
-    },
+      failCall: ({ run, call, error }) => {
+        const { open, settled } = this.parts;
+        if (open.has(call)) return this.#endCall(call, false, new Error(error));
+        // Whoever gives up waiting for an answer says so by this, and it may come ahead of the question.
+        const asked = this.parts.waiting.get(call)?.asked;
+        const tool = asked?.tool ?? 'the tool';
+        const message = `Cannot call ${tool}: whoever asked for this call has given it up`;
+        if (!settled.has(call)) {
+          const callId = asked?.callId ?? null;
+          this.#settle(call, refused(this.#branch(run), tool, callId, 'call-withdrawn', message));
+        }
+        return undefined;
+      },
 
-    renewCall: ({ call }) => {
-      const open = this.parts.open.get(call);
-      if (open !== undefined) open.leaseUntil = this.#now + this.#limits.leaseMs;
-      return undefined;
-    },
+      renewCall: ({ run, call }) => {
+        const open = this.parts.open.get(call);
+        if (open !== undefined) open.leaseUntil = this.#now + this.#limits.leaseMs;
+        return this.#answerAgain(run, call);
+      },
 
-    propose: ({ op, run, target }) => {
-      const branch = this.#branch(run);
-      const known = this.parts.settled.get(op);
-      if (known !== undefined) return known;
-      const decision = branch.run.propose(target);
-      return this.#settle(op, { is: 'decided', decision, view: viewOf(branch) });
-    },
+      propose: ({ op, run, target }) => {
+        const branch = this.#branch(run);
+        const known = this.parts.settled.get(op);
+        if (known !== undefined) return known;
+        const decision = branch.run.propose(target);
+        return this.#settle(op, { is: 'decided', decision, view: viewOf(branch) });
+      },
 
-    finish: ({ run }) => this.#branch(run).run.finish() as undefined,
+      finish: ({ run }) => this.#branch(run).run.finish() as undefined,
 
-    abort: ({ run, reason, timedOut }) => end(this.#branch(run), reason, timedOut),
-  };
+      abort: ({ run, reason, timedOut }) => end(this.#branch(run), reason, timedOut),
+    };
 
   // —— Calls ——
 
@@ -266,6 +268,15 @@ export class Tree {
     if (line === undefined) return settled.get(key);
     const waitMs = line.until === null ? null : Math.max(0, line.until - this.#now);
     return { is: 'waiting', call: key, waitMs, view: viewOf(branch) };
+  }
+
+  #answerAgain(run: string, call: string): Answer {
+    const answer = this.#answerTo(call, this.#branch(run));
+    if (answer !== undefined) return answer;
+    throw new PhasegateError(
+      'call-unknown',
+      `Run ${run} was not asked for call ${call}, or it is over for long`,
+    );
   }
 
   /** Gives an answer to whoever waits for it, and remembers it. */
