@@ -31,8 +31,7 @@ export class Child {
   }
 
   start() {
-    const env = { ...process.env, RESTATE_LOGGING: 'ERROR' };
-    const child = spawn(this.#command, this.#args, { stdio: ['ignore', 'ignore', 'inherit'], env });
+    const child = spawn(this.#command, this.#args, { stdio: ['ignore', 'ignore', 'inherit'] });
     this.#process = child;
     running.add(child);
     child.once('exit', () => running.delete(child));

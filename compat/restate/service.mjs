@@ -13,8 +13,9 @@ const objects = JSON.parse(readFileSync(String(file), 'utf8'));
 /** @type {Record<string, import('phasegate').Check['check']>} */
 const CHECKS = {
   'no-mail': ({ tool }) => ({ allowed: tool !== 'send_email', code: 'no-mail', message: 'No mail today' }),
-  throws: () => {
-    throw new Error('the check is broken');
+  'throws-at-night': ({ args }) => {
+    if (Number(Object(args).hour) < 6) throw new Error('I sleep');
+    return { allowed: true };
   },
 };
 
@@ -36,4 +37,5 @@ const services = objects.map(({ name, supervisor: rules, table = {}, checks, enf
   return phasegateObject(restate, { enforcement, ...(name === undefined ? {} : { name }), ...options });
 });
 
-await restate.serve({ services, port: Number(port) });
+// Connections that are lost are what is tested.
+await restate.serve({ services, port: Number(port), logger: () => {} });
