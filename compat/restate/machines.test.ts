@@ -369,8 +369,9 @@ describe('the service', () => {
       const { code } = await refusalOf(run.callTool('search', {}, nothing));
       return code !== 'undefined';
     });
-    expect(await refusalOf(run.callTool('search', {}, nothing))).toMatchObject({
-      code: 'saved-run-signature',
+    expect(await refusalOf(run.callTool('search', {}, nothing))).toEqual({
+      code: 'saved-run-refused',
+      message: expect.stringContaining('signature must be that of this content with this key'),
     });
   });
 
