@@ -67,19 +67,21 @@ export interface Enforcement {
    * @throws {PhasegateError} `invalid-argument`.
    * @example
    * const run = enforcement.resumeRun(JSON.parse(await store.get(id)), { key, timeoutMs: 60_000 });
-   * for (const { tool } of run.interrupted) tellModel(`${tool} was interrupted, and may have taken effect.`);
+   * const notes = run.interrupted.map(({ tool }) => `${tool} was interrupted, and may have taken effect.`);
+   * const answer = await enforcement.withRun(() => agent(question, notes), run);
    */
   resumeRun(saved: SavedRun, options?: ResumeOptions): Run;
   /**
    * Begins a run, runs the agent inside of it, and finishes it whatever happens (SPEC §6.1).
    *
    * @param agent Is handed the run. Tools made with {@link tool} find it by themselves.
+   * @param options How the run is begun; or a run of this enforcement that was begun or resumed.
    * @returns What the agent returns. It rejects with what the agent throws, and as soon as the run is aborted: with the
    *   reason if that is an error, else with a `RunAbortedError`; at the deadline with one of code `run-timeout`.
    * @example
    * const answer = await enforcement.withRun(() => agent(question), { timeoutMs: 60_000 });
    */
-  withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions): Promise<T>;
+  withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions | Run): Promise<T>;
   /**
    * Puts a tool under enforcement: the same parameters, the same result. It finds its run by itself, and its caller, so
    * that a call from inside another tool is a nested one. It needs `AsyncLocalStorage`: where the platform has none, use
@@ -181,9 +183,10 @@ class SupervisingEnforcement implements Enforcement {
     );
   }
 
-  async withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
+  async withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions | Run): Promise<T> {
     if (typeof agent !== 'function') throw invalidArgument('agent', 'a function', agent);
-    const run = this.beginRun(options);
+    const run = options instanceof SupervisedRun ? options : this.beginRun(options as RunOptions | undefined);
+    if (run.host !== this.#host) throw invalidArgument('run', 'one of this enforcement', run);
     try {
       return await run.drive(agent);
     } finally {

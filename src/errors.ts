@@ -47,7 +47,8 @@ export type Difference = 'shape' | 'version' | 'signature' | 'rules' | 'state' |
 const REMEDIES: Readonly<Record<Difference, string>> = {
   shape: 'Give resumeRun what run.save() returned, whole and unchanged; JSON.parse a text first',
   version: 'Resume it with the version of phasegate that saved it',
-  signature: 'It was changed, or was signed with another key or with none: find out who wrote it',
+  signature:
+    'Give the key that signed it. If you did, it was changed, or signed by someone else: find out who wrote it',
   rules: 'Resume it with a supervisor of the table, budgets and policies under which it was saved',
   state: 'It was changed after it was saved: take one that was not',
   parent:

@@ -1,7 +1,7 @@
 import type { RefusalCode } from './decide.ts';
 import type { Stage } from './errors.ts';
 import type { Phase } from './phases.ts';
-import type { RunState } from './supervisor.ts';
+import type { SavedRun } from './saved-run.ts';
 
 interface EventBase {
   /** When, in milliseconds since 1970. */
@@ -22,10 +22,10 @@ export interface RunStarted extends EventBase {
   readonly parent: string | null;
   readonly call: string | null;
   /**
-   * Where a run goes on that was saved, and begins here by being resumed (SPEC §11); `null` for any other. Of its calls in
-   * flight, those that were interrupted end next.
+   * Of a run that was saved, and is resumed here (SPEC §11): where it was, and its calls in flight, of which nobody is told that
+   * they started. Those that were interrupted end next. `null` for any other run.
    */
-  readonly resumed: RunState | null;
+  readonly resumed: Pick<SavedRun, 'state' | 'calls'> | null;
 }
 
 /** A run moved to another phase, or looped on the one that it is in. */

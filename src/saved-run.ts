@@ -123,7 +123,10 @@ function keyOf(options: SaveOptions): Key | undefined {
 export function readSavedRun(saved: unknown, rules: Rules, dfa: boolean, options: SaveOptions): SavedRun {
   const key = keyOf(options);
   const run = copyOf(saved);
-  if (run['version'] !== VERSION) differs('version', 'version', String(VERSION), run['version']);
+  const version = run['version'];
+  if (version !== VERSION) {
+    differs(typeof version === 'number' ? 'version' : 'shape', 'version', String(VERSION), version);
+  }
   checkSignature(run, key);
   checkShape(run);
   const hash = hashRules(rules);

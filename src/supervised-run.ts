@@ -23,6 +23,7 @@ import {
 } from './decide.ts';
 import { describe, messageOf } from './describe.ts';
 import { invalidArgument, RunAbortedError, SavedRunError, type Stage } from './errors.ts';
+import type { RunStarted } from './events.ts';
 import { type LogEntry, RunLog } from './log.ts';
 import type { PhaseEvent } from './machine.ts';
 import type { ValidationResult } from './monitor.ts';
@@ -361,7 +362,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
         run: this.id,
         parent: parent?.id ?? null,
         call: this.parentCall?.id ?? null,
-        resumed: resumption === undefined ? null : this.state,
+        resumed: resumption === undefined ? null : resumedFrom(resumption),
       });
     }
     if (resumption?.inFlight === 'interrupt') this.#interruptCalls(resumption.saved.calls);
@@ -431,10 +432,11 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   #restore({ id, state, callsAsked, calls, childCalls }: SavedRun): void {
     const { phase, stepCount, loopCount, finished, reason } = state;
-    for (let run = this.#nesting.payer; run !== null; run = run.parent)
-      run.#checkChild(id, stepCount, calls.length);
     for (let run = this.#nesting.payer; run !== null; run = run.parent) {
-      if (calls.length > 0) run.#more.unclaimedCalls -= calls.length;
+      run.#checkChild(id, stepCount, calls.length + childCalls);
+    }
+    for (let run = this.#nesting.payer; run !== null && calls.length > 0; run = run.parent) {
+      run.#more.unclaimedCalls -= calls.length;
     }
     const [looped = phase, loops = 0] = Object.entries(loopCount)[0] ?? [];
     this.#at = this.#terms.table.row(phase);
@@ -454,7 +456,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     for (const { seq, id, tool, parent } of calls) {
       const call = new SupervisedCall(this, tool, undefined, seq, id, bySeq.get(parent) ?? null);
       call.status = 'in-flight';
-      call.nested = call.parent !== null;
       bySeq.set(seq, call);
       this.#active = pushCall(this.#active, call);
     }
@@ -469,8 +470,8 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     throw new SavedRunError(
       'parent',
       'parent',
-      `run ${describe(id)} has made ${steps} steps and has ${calls} calls in flight, and run ${describe(this.id)}, ` +
-        `whose budget it shares, knows of ${this.stepCount} and ${unclaimed}`,
+      `run ${describe(id)} has made ${steps} steps and has ${calls} calls in flight, and of these run ` +
+        `${describe(this.id)}, whose budget it shares, knows ${this.stepCount} and ${unclaimed}`,
     );
   }
 
@@ -925,6 +926,10 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 const NO_CALLS: readonly SavedCall[] = Object.freeze([]);
 const ONE_IN_FLIGHT = condition(true, true, 1);
 const ROOMS = condition(false, false, 0);
+
+function resumedFrom({ saved: { state, calls } }: Resumption): NonNullable<RunStarted['resumed']> {
+  return { state, calls };
+}
 
 // The events that the machine takes for the step of a call.
 function eventsOf({ path }: Step, joins: boolean): PhaseEvent[] {

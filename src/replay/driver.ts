@@ -1,8 +1,11 @@
 import type { SupervisedCall } from '../call.ts';
 import type { Enforcement } from '../enforcement.ts';
 import { findToolExecutionBlocked, type ToolExecutionBlocked } from '../errors.ts';
+import { isTerminal } from '../phases.ts';
 import { Refusal } from '../refusal.ts';
+import type { SavedRun } from '../saved-run.ts';
 import type { SupervisedRun } from '../supervised-run.ts';
+import type { Supervisor } from '../supervisor.ts';
 import type { Action } from './actions.ts';
 import type { TraceEvent } from './format.ts';
 import type { CallNode, RunNode } from './nodes.ts';
@@ -120,8 +123,12 @@ export class Driver {
   #begin(run: RunNode): void {
     const { enforcement } = this.#options;
     try {
+      const begun =
+        run.resumed === undefined
+          ? enforcement.beginRun({ id: run.key, parent: run.parentCall?.call ?? null })
+          : enforcement.resumeRun(savedAs(run.key, run.resumed, enforcement.supervisor));
       // What `createEnforcement` makes begins no other runs; a call of these is its own entry in the log.
-      run.run = enforcement.beginRun({ id: run.key, parent: run.parentCall?.call ?? null }) as SupervisedRun;
+      run.run = begun as SupervisedRun;
     } catch (error) {
       const blocked = findToolExecutionBlocked(error);
       if (blocked === undefined || run.parentCall === undefined) throw error;
@@ -279,6 +286,34 @@ const NONE: readonly RunReport[] = [];
 function begun(run: RunNode): SupervisedRun {
   if (run.run === undefined) throw new Error(`The replay of run ${run.key} was not begun`);
   return run.run;
+}
+
+/** Where a run goes on, as far as that is possible under other rules than its own. */
+function savedAs(
+  id: string,
+  { phase: recorded, stepCount, loopCount }: NonNullable<RunNode['resumed']>,
+  { rules, hash }: Supervisor,
+): SavedRun {
+  const phase = rules.table.has(recorded) && !isTerminal(recorded) ? recorded : 'IDLE';
+  const loops = Math.min(loopCount[phase] ?? 0, rules.maxLoopsPerPhase);
+  return {
+    version: 1,
+    rules: hash,
+    id,
+    state: {
+      phase,
+      stepCount: Math.min(stepCount, rules.maxSteps),
+      loopCount: loops === 0 ? {} : { [phase]: loops },
+      inFlight: 0,
+      finished: false,
+      reason: null,
+    },
+    callsAsked: 0,
+    calls: [],
+    childCalls: 0,
+    maxDepth: null,
+    parent: null,
+  };
 }
 
 // A call without a result may have taken effect, so it is charged as a step.

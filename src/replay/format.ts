@@ -1,3 +1,4 @@
+import type { RunState } from '../supervisor.ts';
 import type { JsonItem, JsonValue } from './json-values.ts';
 
 /**
@@ -18,6 +19,8 @@ export interface RunBegan {
   readonly name?: string | undefined;
   /** The open call whose sub-agent this is: the run becomes a child of that call's run (SPEC §10). */
   readonly parent?: { readonly run: string; readonly call: string } | undefined;
+  /** Where it goes on, if it was saved and resumed and the recording does not have what was before that (SPEC §11). */
+  readonly resumed?: Pick<RunState, 'phase' | 'stepCount' | 'loopCount'> | undefined;
 }
 
 /** A tool was called, or at least asked for. */

@@ -2,7 +2,7 @@ import type { SupervisedCall } from '../call.ts';
 import type { SupervisedRun } from '../supervised-run.ts';
 import type { Action } from './actions.ts';
 import { BriefMap } from './brief-map.ts';
-import type { CallBegan } from './format.ts';
+import type { CallBegan, RunBegan } from './format.ts';
 import { PhasePath } from './phase-path.ts';
 import type { Refusal, RunFigures } from './report.ts';
 
@@ -41,6 +41,8 @@ export interface RunNode {
   /** The recording has ended it. */
   ended: boolean;
 
+  /** Where it goes on; `undefined` for a run that begins. */
+  readonly resumed: RunBegan['resumed'];
   /** Absent until it is begun. */
   run: SupervisedRun | undefined;
   /** It was not allowed to begin. */
@@ -70,7 +72,8 @@ export interface CallNode {
   backlog: Action[] | undefined;
 }
 
-export function newRoot(index: number, name: string): Root {
+export function newRoot(index: number, name: string, resumed: RunBegan['resumed']): Root {
+  const { stepCount = 0, loopCount = {} } = resumed ?? {};
   return {
     index,
     name,
@@ -79,14 +82,24 @@ export function newRoot(index: number, name: string): Root {
     refused: 0,
     first: undefined,
     stopped: false,
-    steps: 0,
+    steps: stepCount,
     inFlight: 0,
     held: 0,
-    figures: { steps: 0, loops: 0, failuresInARow: 0, nested: 0, depth: 0 },
+    figures: {
+      steps: stepCount,
+      loops: Math.max(0, ...Object.values(loopCount)),
+      failuresInARow: 0,
+      nested: 0,
+      depth: 0,
+    },
   };
 }
 
-export function newRun(key: string, root: Root, parent?: RunNode, parentCall?: CallNode): RunNode {
+export function newRun(
+  key: string,
+  root: Root,
+  { parent, parentCall, resumed }: Partial<Pick<RunNode, 'parent' | 'parentCall' | 'resumed'>>,
+): RunNode {
   return {
     key,
     root,
@@ -98,6 +111,7 @@ export function newRun(key: string, root: Root, parent?: RunNode, parentCall?: C
     latestCall: undefined,
     failuresInARow: 0,
     ended: false,
+    resumed,
     run: undefined,
     refused: false,
     path: new PhasePath(),

@@ -9,10 +9,10 @@ export class OpenCalls {
   readonly #byId = new BriefMap<string, OpenCall[]>();
   #count = 0;
 
-  /** A call began, with that id or without one. */
-  add(id: string | undefined, tool: string): string {
-    this.#count += 1;
-    const call = { key: String(this.#count), id, tool };
+  /** A call began, with that id or without one; or goes on, by its key. */
+  add(id: string | undefined, tool: string, key?: string): string {
+    if (key === undefined) this.#count += 1;
+    const call = { key: key ?? String(this.#count), id, tool };
     this.#calls.add(call.key, call);
     if (id !== undefined) {
       const alike = this.#byId.get(id);

@@ -84,9 +84,9 @@ export class Recording {
         `run ${event.run} begins inside of ${where}, which is not open; it is an outermost run here`,
       );
     }
-    if (!isChild) return { do: 'begin', run: this.#newOutermost(event.run, event.name) };
+    if (!isChild) return { do: 'begin', run: this.#newOutermost(event.run, event) };
     const { root } = parent;
-    const run = newRun(event.run, root, parent, parentCall);
+    const run = newRun(event.run, root, { parent, parentCall });
     root.figures.depth = Math.max(root.figures.depth, run.depth);
     this.#runs.set(event.run, run);
     parent.children.add(run);
@@ -97,8 +97,8 @@ export class Recording {
     return this.#runs.get(key) ?? this.#newOutermost(key);
   }
 
-  #newOutermost(key: string, name = key): RunNode {
-    const run = newRun(key, newRoot(this.#roots++, name));
+  #newOutermost(key: string, { name = key, resumed }: Partial<RunBegan> = {}): RunNode {
+    const run = newRun(key, newRoot(this.#roots++, name, resumed), { resumed });
     this.#runs.set(key, run);
     return run;
   }

@@ -1,5 +1,6 @@
+import type { RunState } from '../../supervisor.ts';
 import type { Likelihood, TraceEvent, TraceFormat } from '../format.ts';
-import { type Fields, fieldsOf, kindOf, nameOf } from '../json.ts';
+import { type Fields, fieldsOf, kindOf, listOf, nameOf } from '../json.ts';
 import type { JsonItem } from '../json-values.ts';
 import { OpenCalls } from '../open-calls.ts';
 
@@ -8,10 +9,11 @@ import { OpenCalls } from '../open-calls.ts';
  * calls may overlap; ids of calls may repeat or be absent.
  *
  * - `run.started`: `run`; for a child run also `parent`, the run, and `call`, the call in whose body it was begun (without
- *   it, the latest that is open).
+ *   it, the latest that is open); for one that was saved and is resumed here also `resumed`, with its `state` and `calls`.
  * - `call.started`: `run`, `tool`; `call`, `args`; for a nested call `parent`, the call that made it.
  * - `call.refused`: the same. It is replayed as a call that was asked for and has no result.
- * - `call.ended`: `run`, `ok`; `call`, or `tool`, or neither: then it is the oldest call that it can be.
+ * - `call.ended`: `run`, `ok`; `call`, or `tool`, or neither: then it is the oldest call that it can be; `interrupted`, if its
+ *   end is not known.
  * - `run.ended`: `run`; `reason`, if it was aborted.
  */
 export const phasegate: TraceFormat = {
@@ -43,8 +45,66 @@ const TYPES: ReadonlySet<unknown> = new Set([
 ]);
 
 type Line = Fields<
-  'type' | 'run' | 'call' | 'tool' | 'args' | 'parent' | 'ok' | 'late' | 'reason' | 'target'
+  | 'type'
+  | 'run'
+  | 'call'
+  | 'tool'
+  | 'args'
+  | 'parent'
+  | 'ok'
+  | 'interrupted'
+  | 'reason'
+  | 'target'
+  | 'resumed'
 >;
+
+type Resumed = Pick<RunState, 'phase' | 'stepCount' | 'loopCount' | 'finished'>;
+
+interface ResumedRun {
+  readonly state: Resumed;
+  readonly calls: readonly ResumedCall[];
+}
+
+interface ResumedCall {
+  readonly seq: unknown;
+  readonly id: string | undefined;
+  readonly tool: string;
+  readonly parent: unknown;
+}
+
+/** Where a run goes on; `undefined` for one that begins, `null` where it cannot be read. */
+function resumedIn(value: unknown): ResumedRun | undefined | null {
+  if (value === undefined || value === null) return undefined;
+  const resumed = fieldsOf<'state' | 'calls'>(value);
+  const state = fieldsOf<keyof Resumed>(resumed?.state);
+  const phase = nameOf(state?.phase);
+  const stepCount = state?.stepCount;
+  if (phase === undefined || !isWhole(stepCount)) return null;
+  const loopCount = Object.fromEntries(
+    Object.entries(fieldsOf<string>(state?.loopCount) ?? {}).filter((entry): entry is [string, number] =>
+      isWhole(entry[1]),
+    ),
+  );
+  const calls = listOf(resumed?.calls).flatMap((one) => {
+    const call = fieldsOf<keyof ResumedCall>(one);
+    const tool = nameOf(call?.tool);
+    return tool === undefined ? [] : [{ seq: call?.seq, id: nameOf(call?.id), tool, parent: call?.parent }];
+  });
+  return { state: { phase, stepCount, loopCount, finished: state?.finished === true }, calls };
+}
+
+// Calls in flight are made again. The first of a visit to ACTING is no self-loop, and all others are nested, or tried again.
+function beforeCalls({ state, calls }: ResumedRun): Resumed {
+  if (calls.length === 0) return state;
+  const loops = (state.loopCount[state.phase] ?? 0) - calls.length;
+  return loops < 0
+    ? { ...state, phase: 'IDLE', loopCount: {} }
+    : { ...state, loopCount: { [state.phase]: loops } };
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
 
 // Runs that have ended are remembered for a while: calls that they left behind end, or are asked for, after them.
 const ENDED_MEMORY = 50;
@@ -120,6 +180,22 @@ class Recording {
   }
 
   #beginRun(run: string, line: Line, at: number): void {
+    const resumed = resumedIn(line.resumed);
+    if (resumed === null) {
+      this.#fault(
+        `"resumed" must have the state and the calls of run ${run}, which is taken to begin here`,
+        at,
+      );
+    }
+    // What was recorded before it was saved may be in the same file.
+    const known = resumed ? this.#live.get(run) : undefined;
+    if (known === undefined) this.#beginAnew(run, line, resumed ? beforeCalls(resumed) : undefined, at);
+    if (!resumed) return;
+    if (resumed.state.finished) this.#endRun(run, line);
+    else this.#goOn(run, this.#callsOf(run), resumed.calls, at);
+  }
+
+  #beginAnew(run: string, line: Line, resumed: Resumed | undefined, at: number): void {
     const parentRun = nameOf(line.parent);
     const parentCall = nameOf(line.call);
     const call = parentRun === undefined ? undefined : this.#live.get(parentRun)?.newest(parentCall);
@@ -134,7 +210,28 @@ class Recording {
     this.#ended.delete(run);
     this.#live.set(run, new OpenCalls());
     const parent = parentRun === undefined || call === undefined ? undefined : { run: parentRun, call };
-    this.#events.push({ type: 'run.started', run, parent });
+    this.#events.push({ type: 'run.started', run, parent, resumed });
+  }
+
+  /** Those calls are in flight, and no others: of whatever else was open nothing more is known. */
+  #goOn(run: string, open: OpenCalls, calls: readonly ResumedCall[], at: number): void {
+    const known = calls.map((call) => ({ ...call, key: open.take(call.id, call.tool) }));
+    for (const call of open.takeAll()) this.#events.push({ type: 'call.ended', run, call, ok: null });
+    const bySeq = new Map<unknown, string>();
+    for (const { seq, id, tool, parent, key } of known) {
+      const call = open.add(id, tool, key);
+      bySeq.set(seq, call);
+      if (key !== undefined) continue;
+      this.#events.push({
+        type: 'call.started',
+        run,
+        call,
+        callId: id,
+        tool,
+        parent: bySeq.get(parent),
+        line: at,
+      });
+    }
   }
 
   #beginCall(run: string, type: 'call.started' | 'call.refused', line: Line, at: number): void {
@@ -162,7 +259,7 @@ class Recording {
   }
 
   #endCall(run: string, line: Line, at: number): void {
-    const { ok } = line;
+    const ok = line.interrupted === true ? undefined : line.ok;
     if (ok !== undefined && typeof ok !== 'boolean') {
       this.#fault(`"ok" must be true or false, got ${kindOf(ok)}`, at);
       return;
@@ -171,7 +268,9 @@ class Recording {
     const tool = nameOf(line.tool);
     const call = this.#callsOf(run).take(id, tool);
     if (call !== undefined) this.#events.push({ type: 'call.ended', run, call, ok: ok ?? null });
-    else this.#fault(`a call ended that is not open in run ${run}: ${id ?? tool ?? '(not named)'}`, at);
+    // Of a run that had ended when it was saved, the calls are not asked for again.
+    else if (line.interrupted !== true)
+      this.#fault(`a call ended that is not open in run ${run}: ${id ?? tool ?? '(not named)'}`, at);
   }
 
   #endRun(run: string, line: Line): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createEnforcement } from '../../../src/index.ts';
 import { phasegate } from '../../../src/replay/formats/phasegate.ts';
-import { callsOf, eventsOf, faultsOf, lines, replayed } from '../support.ts';
+import { budgets, callsOf, eventsOf, faultsOf, lines, replayed } from '../support.ts';
 
 const began = (run: string, more: object = {}) => ({ type: 'run.started', run, ...more });
 const call = (run: string, tool: string, more: object = {}) => ({ type: 'call.started', run, tool, ...more });
@@ -259,6 +259,11 @@ describe("the package's own recording", () => {
       '2: x was called from inside call 9, which is not open in run r; it is replayed as a top-level call',
     ],
     [
+      'a resumed run without its state',
+      { type: 'run.started', run: 'c', resumed: { calls: [] } },
+      '2: "resumed" must have the state and the calls of run c, which is taken to begin here',
+    ],
+    [
       'a child of none',
       { type: 'run.started', run: 'c', parent: 'p', call: '9' },
       '2: run c is begun in call 9 of run p, which is not open here; it is replayed as an outermost run',
@@ -266,5 +271,85 @@ describe("the package's own recording", () => {
   ])('tells of %s', async (_, record, fault) => {
     const found = await faultsOf(lines(began('r'), record));
     expect(found).toEqual([typeof fault === 'string' ? fault : expect.stringMatching(fault)]);
+  });
+});
+
+describe('of a run that was saved and resumed', () => {
+  /** What is told of a run that makes some steps, and is saved while calls are in flight; and what is told of it after that. */
+  async function recorded(steps: number, inFlight: 'interrupt' | 'keep') {
+    const before: unknown[] = [];
+    const after: unknown[] = [];
+    const [first, second] = [before, after].map((told) => {
+      const enforcement = createEnforcement();
+      enforcement.on((event) => told.push(event));
+      return enforcement;
+    });
+    const run = first?.beginRun({ id: 'main' });
+    for (let i = 0; i < steps; i++) await run?.callTool('search', {}, () => 'a page');
+    const outer = await run?.beforeCall('research', {});
+    await run?.beforeCall('search', {}, { parent: outer });
+    const resumed = second?.resumeRun(JSON.parse(JSON.stringify(run?.save())), { inFlight });
+    for (const call of [...(resumed?.callsInFlight ?? [])].reverse()) resumed?.failCall(call);
+    await resumed?.callTool('read', {}, () => 'a page');
+    resumed?.finish();
+    return { before: lines(...before), after: lines(...after), stepCount: resumed?.state.stepCount };
+  }
+
+  it('the rest goes on where it was, under whatever budgets', async () => {
+    // At most 9 calls had ended well or were under way when the two that were kept failed.
+    for (const inFlight of ['interrupt', 'keep'] as const) {
+      const { after, stepCount } = await recorded(7, inFlight);
+      const { reports, faults } = await replayed(after);
+      expect(faults).toEqual([]);
+      expect(reports).toMatchObject([
+        { verdict: 'allowed', calls: 3, stepCount, figures: { steps: inFlight === 'keep' ? 9 : 10 } },
+      ]);
+      for (const [maxSteps, tool] of [
+        [7, 'research'],
+        [5, 'research'],
+        [8, 'search'],
+      ] as const) {
+        const { reports } = await replayed(after, { enforcement: budgets(maxSteps, 3) });
+        expect(reports).toMatchObject([{ verdict: 'step-budget', firstRefusal: { tool } }]);
+      }
+    }
+  });
+
+  it('both parts in one file are one run', async () => {
+    for (const inFlight of ['interrupt', 'keep'] as const) {
+      const { before, after, stepCount } = await recorded(7, inFlight);
+      const { reports, faults } = await replayed(before + after);
+      expect(faults).toEqual([]);
+      expect(reports).toMatchObject([
+        { verdict: 'allowed', calls: 10, stepCount, failed: inFlight === 'keep' ? 2 : 0 },
+      ]);
+    }
+  });
+
+  it('calls that began after it was saved have no result', async () => {
+    const resumed = { state: { phase: 'IDLE', stepCount: 0, loopCount: {} }, calls: [] };
+    const recording = lines(began('r'), call('r', 'a'), began('r', { resumed }), call('r', 'b'), ended('r'));
+    const { reports, faults } = await replayed(recording);
+    expect(faults).toEqual([]);
+    expect(reports).toMatchObject([{ calls: 2, stepCount: 2 }]);
+  });
+
+  it('one that had ended stays ended, also where a call ends late', async () => {
+    const state = { phase: 'ANSWERING', stepCount: 4, loopCount: {}, finished: true };
+    const resumed = { state, calls: [{ seq: 1, id: '1', tool: 'a', parent: null }] };
+    const recording = lines(
+      began('r', { resumed }),
+      ended('r', { call: '1', late: true, interrupted: true }),
+      call('r', 'b'),
+    );
+    const { reports, faults } = await replayed(recording);
+    expect(faults).toEqual([]);
+    expect(reports).toMatchObject([{ verdict: 'run-completed', stepCount: 4 }]);
+  });
+
+  it('begins in IDLE where the table has not the phase', async () => {
+    const resumed = { state: { phase: 'REVIEWING', stepCount: 1, loopCount: { REVIEWING: 1 } }, calls: [] };
+    const { reports } = await replayed(lines(began('r', { resumed }), call('r', 'b'), ended('r')));
+    expect(reports).toMatchObject([{ verdict: 'allowed', stepCount: 2 }]);
   });
 });

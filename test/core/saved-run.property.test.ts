@@ -1,0 +1,403 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type Call,
+  createEnforcement,
+  createSupervisor,
+  type Enforcement,
+  PhasegateError,
+  Refusal,
+  type Run,
+  type SavedRun,
+  SavedRunError,
+  type SupervisorOptions,
+} from '../../src/index.ts';
+import { anyOptions } from '../diagram/tables.ts';
+
+const KEY = 'a secret of 16 bytes or more';
+
+/** What is done to a few runs that lie in each other. Numbers pick one of what there is at that moment. */
+type Op =
+  | { readonly do: 'begin'; readonly run: number; readonly call: number; readonly budget: 'shared' | 'own' }
+  | { readonly do: 'call'; readonly run: number; readonly inside: number | null }
+  | { readonly do: 'end'; readonly run: number; readonly call: number; readonly ok: boolean }
+  | { readonly do: 'propose'; readonly run: number; readonly target: number }
+  | { readonly do: 'finish' | 'abort'; readonly run: number };
+
+const pick = fc.nat(100);
+const op: fc.Arbitrary<Op> = fc.oneof(
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('begin' as const),
+      run: pick,
+      call: pick,
+      budget: fc.constantFrom('shared' as const, 'shared' as const, 'own' as const),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({ do: fc.constant('call' as const), run: pick, inside: fc.option(pick) }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('end' as const), run: pick, call: pick, ok: fc.boolean() }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('propose' as const), run: pick, target: pick }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constantFrom('finish' as const, 'abort' as const), run: pick }),
+  },
+);
+const ops = fc.array(op, { maxLength: 30, size: 'max' });
+
+const setting = fc.record({
+  options: fc.oneof(anyOptions, fc.record({ maxSteps: fc.nat(8), maxLoopsPerPhase: fc.nat(3) })),
+  dfa: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
+});
+
+function enforcementOf({ options, dfa }: { options: SupervisorOptions; dfa: boolean }): Enforcement {
+  return createEnforcement({
+    supervisor: createSupervisor(options),
+    parallel: 'concurrent',
+    enabledChecks: dfa ? ['dfa'] : [],
+  });
+}
+
+function among<T>(all: readonly T[], number: number): T | undefined {
+  return all[number % Math.max(1, all.length)];
+}
+
+/** Does it, and says what came of it. */
+function perform(enforcement: Enforcement, runs: (Run | undefined)[], op: Op): string {
+  const run = among(runs, op.run);
+  if (run === undefined) return 'there is no such run';
+  switch (op.do) {
+    case 'begin': {
+      const parent = among(run.callsInFlight, op.call);
+      if (parent === undefined || runs.length > 4) return 'no';
+      runs.push(enforcement.beginRun({ id: `r${runs.length}`, parent, budget: op.budget }));
+      return `r${runs.length}`;
+    }
+    case 'call': {
+      const parent = op.inside === null ? null : (among(run.callsInFlight, op.inside) ?? null);
+      const answer = run.admit('tool', {}, { parent });
+      return answer instanceof Refusal ? answer.message : (answer as Call).id;
+    }
+    case 'end': {
+      const call = among(run.callsInFlight, op.call);
+      if (call === undefined) return 'no';
+      if (op.ok) run.afterCall(call);
+      else run.failCall(call);
+      return call.id;
+    }
+    case 'propose': {
+      const phases = enforcement.supervisor.rules.table.phases;
+      return JSON.stringify(run.propose(among(phases, op.target) ?? 'FOO'));
+    }
+    case 'finish':
+      run.finish();
+      return 'finished';
+    case 'abort':
+      run.abort('the agent gave up');
+      return 'aborted';
+  }
+}
+
+function stored(saved: SavedRun): SavedRun {
+  return JSON.parse(JSON.stringify(saved));
+}
+
+/**
+ * All runs as resumed elsewhere, the outer ones first. Those whose call has ended meanwhile have nothing to go on in.
+ *
+ * @param interrupts Whether the calls of a run are interrupted, if it has no child run to go on in one of them.
+ */
+function resumed(
+  enforcement: Enforcement,
+  runs: readonly (Run | undefined)[],
+  interrupts: (index: number) => boolean = () => false,
+): (Run | undefined)[] {
+  const envelopes = runs.map((run) => run && stored(run.save({ key: KEY })));
+  const back: (Run | undefined)[] = [];
+  envelopes.forEach((saved, index) => {
+    const parent = saved?.parent;
+    const around = parent && back[runs.findIndex((run) => run?.id === parent.run)];
+    const call = around?.callsInFlight.find(({ seq }) => seq === parent?.call);
+    const isLost = saved === undefined || (parent !== null && call === undefined);
+    const isParent = envelopes.some((other) => other?.parent?.run === saved?.id);
+    const inFlight = interrupts(index) && !isParent ? 'interrupt' : 'keep';
+    back.push(
+      isLost ? undefined : enforcement.resumeRun(saved, { key: KEY, inFlight, parent: call ?? null }),
+    );
+  });
+  return back;
+}
+
+function where(run: Run | undefined) {
+  return (
+    run && [
+      run.id,
+      run.depth,
+      run.state,
+      run.validateActionPhase(),
+      run.callsInFlight.map(({ id, seq }) => [id, seq]),
+    ]
+  );
+}
+
+function actorOf(run: Run | undefined) {
+  const snapshot = run?.actor.getSnapshot();
+  return snapshot && [snapshot.value, snapshot.status, snapshot.context];
+}
+
+/** Both do the same from here on, and must come to the same. */
+function agree(
+  a: [Enforcement, (Run | undefined)[]],
+  b: [Enforcement, (Run | undefined)[]],
+  rest: readonly Op[],
+  actors: boolean,
+) {
+  const look = (runs: (Run | undefined)[]) => runs.map((run) => [where(run), actors ? actorOf(run) : null]);
+  expect(look(b[1])).toEqual(look(a[1]));
+  for (const op of rest) {
+    expect(perform(b[0], b[1], op)).toBe(perform(a[0], a[1], op));
+    expect(look(b[1])).toEqual(look(a[1]));
+  }
+}
+
+describe('SPEC §11: whatever runs do, and whenever they are saved', { timeout: 60_000 }, () => {
+  test('a resumed run does what it would have done, as do the runs inside of it', () => {
+    fc.assert(
+      fc.property(setting, ops, ops, fc.boolean(), (setting, before, after, actors) => {
+        const [here, there] = [enforcementOf(setting), enforcementOf(setting)];
+        const runs: (Run | undefined)[] = [here.beginRun({ id: 'r0' })];
+        for (const op of before) perform(here, runs, op);
+
+        const back = resumed(there, runs);
+
+        const known = runs.map((run, index) => (back[index] === undefined ? undefined : run));
+        agree([here, known], [there, back], after, actors);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('what was interrupted is as if it had ended well', () => {
+    fc.assert(
+      fc.property(
+        setting,
+        ops,
+        ops,
+        fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
+        (setting, before, after, interrupts) => {
+          const [here, there] = [enforcementOf(setting), enforcementOf(setting)];
+          const runs: (Run | undefined)[] = [here.beginRun({ id: 'r0' })];
+          for (const op of before) perform(here, runs, op);
+          const inFlight = runs.map((run) => run?.callsInFlight ?? []);
+
+          const back = resumed(there, runs, (index) => interrupts[index] === true);
+
+          const known = runs.map((run, index) => (back[index] === undefined ? undefined : run));
+          known.forEach((run, index) => {
+            const gone = back[index]?.interrupted.length ?? 0;
+            expect([0, inFlight[index]?.length]).toContain(gone);
+            if (gone > 0) for (const call of [...(inFlight[index] ?? [])].reverse()) run?.afterCall(call);
+          });
+          agree([here, known], [there, back], after, true);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('however often processes die, no more calls take effect than the step budget allows', () => {
+    const life = fc.record({ ops, resumesChild: fc.boolean() });
+    fc.assert(
+      fc.property(fc.nat(12), fc.array(life, { minLength: 1, maxLength: 4 }), (maxSteps, lives) => {
+        const options = { maxSteps, maxLoopsPerPhase: 3 };
+        let runs: (Run | undefined)[] = [enforcementOf({ options, dfa: true }).beginRun({ id: 'r0' })];
+        let effects = 0;
+        for (const { ops, resumesChild } of lives) {
+          const enforcement = enforcementOf({ options, dfa: true });
+          for (const op of ops) {
+            // What ends well has taken effect.
+            const run = among(runs, op.run);
+            if (op.do === 'end' && op.ok && run?.callsInFlight.length) effects += 1;
+            perform(enforcement, runs, op.do === 'begin' ? { ...op, budget: 'shared' } : op);
+          }
+          const [root, ...children] = runs.map((run) => run && stored(run.save()));
+          // So may have what was in flight.
+          for (const saved of [root, ...children]) effects += saved?.calls.length ?? 0;
+          expect(effects).toBeLessThanOrEqual(maxSteps);
+          if (root === undefined) return;
+          const again = enforcement.resumeRun(root);
+          runs = [again];
+          // Its agent goes on with the child run, or with none.
+          const child = children.find((saved) => saved?.parent?.run === 'r0' && saved.childCalls === 0);
+          const call = again.admit('research', {});
+          if (call instanceof Refusal || call instanceof Promise) continue;
+          if (resumesChild && child) runs.push(enforcement.resumeRun(child, { parent: call }));
+          again.failCall(call);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** Something else at some place of a saved run: another value, one less, or one more. */
+const mutation = fc.record({
+  place: fc.nat(),
+  how: fc.constantFrom('replace' as const, 'replace' as const, 'remove' as const, 'add' as const),
+  key: fc.constantFrom('extra', 'ACTING', 'PLANNING', '__proto__', 'signature', 'state'),
+  value: fc.oneof(
+    fc.integer({ min: -3, max: 12 }),
+    fc.constantFrom<unknown>(
+      null,
+      true,
+      false,
+      '',
+      'ACTING',
+      'OBSERVING',
+      'ANSWERING',
+      1e308,
+      2 ** 53,
+      0.5,
+      [],
+      {},
+    ),
+    fc.jsonValue({ maxDepth: 2 }),
+  ),
+});
+
+type Mutation = typeof mutation extends fc.Arbitrary<infer T> ? T : never;
+
+function mutated(saved: SavedRun, mutations: readonly Mutation[]): unknown {
+  const copy: unknown = stored(saved);
+  for (const { place, how, key, value } of mutations) {
+    const places: [Record<string, unknown>, string][] = [];
+    const collect = (holder: unknown) => {
+      if (typeof holder !== 'object' || holder === null) return;
+      for (const name of Object.keys(holder)) {
+        places.push([holder as Record<string, unknown>, name]);
+        collect((holder as Record<string, unknown>)[name]);
+      }
+    };
+    collect(copy);
+    const [holder, name] = among(places, place) ?? [];
+    if (holder === undefined || name === undefined) continue;
+    if (how === 'replace') holder[name] = value;
+    else if (how === 'remove') Array.isArray(holder) ? holder.splice(Number(name), 1) : delete holder[name];
+    else Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return JSON.parse(JSON.stringify(copy));
+}
+
+/** A run as it may be saved, and an enforcement to resume it in. */
+function anySaved(maxSteps: number, before: readonly Op[], which: number, key?: string) {
+  const enforcement = enforcementOf({ options: { maxSteps, maxLoopsPerPhase: 3 }, dfa: true });
+  const runs: (Run | undefined)[] = [enforcement.beginRun({ id: 'r0' })];
+  for (const op of before) perform(enforcement, runs, op);
+  const run = among(runs, which);
+  if (run === undefined) throw new Error('there is one at least');
+  const parent = among(runs.find((other) => other?.id === run.parent?.id)?.callsInFlight ?? [], 0) ?? null;
+  return { enforcement, parent, saved: stored(run.save(key === undefined ? {} : { key })) };
+}
+
+describe('SPEC §11.1: whatever was changed in what was saved', { timeout: 60_000 }, () => {
+  test('with a key it is refused', () => {
+    fc.assert(
+      fc.property(
+        ops,
+        pick,
+        fc.array(mutation, { minLength: 1, maxLength: 3 }),
+        (before, which, mutations) => {
+          const { enforcement, parent, saved } = anySaved(8, before, which, KEY);
+          const other = mutated(saved, mutations);
+          fc.pre(JSON.stringify(other) !== JSON.stringify(saved));
+
+          expect(() => enforcement.resumeRun(other as SavedRun, { key: KEY, parent })).toThrow(SavedRunError);
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('without one it is refused, or is a run that can be, with no more budget than the rules allow', () => {
+    let resumedOnes = 0;
+    fc.assert(
+      fc.property(
+        ops,
+        pick,
+        fc.array(mutation, { minLength: 1, maxLength: 3 }),
+        fc.boolean(),
+        (before, which, mutations, keep) => {
+          const { enforcement, parent, saved } = anySaved(8, before, which);
+          const other = mutated(saved, mutations) as SavedRun;
+          const run = unlessRefused(() =>
+            enforcement.resumeRun(other, { parent, inFlight: keep ? 'keep' : 'interrupt' }),
+          );
+          if (run === undefined) return;
+          resumedOnes += 1;
+          const { phase, stepCount, inFlight } = run.state;
+          // It is what it says it is, and nothing that it does not say was made up.
+          expect({ ...stored(run.save()), state: 0, calls: 0, parent: 0 }).toEqual({
+            ...other,
+            state: 0,
+            calls: 0,
+            parent: 0,
+          });
+          if (keep) expect(run.state).toEqual(other.state);
+          else
+            expect(stepCount).toBe(other.state.stepCount + (other.state.finished ? 0 : other.calls.length));
+          let made = stepCount;
+          if (phase === 'ACTING') for (const call of run.callsInFlight) run.afterCall(call);
+          made += phase === 'ACTING' ? inFlight : 0;
+          for (let i = 0; i < 20; i++) {
+            const answer = run.admit('tool', {}, { parent: null });
+            if (answer instanceof Refusal || answer instanceof Promise) break;
+            run.afterCall(answer);
+            made += 1;
+          }
+          expect(made).toBeLessThanOrEqual(8);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+    // Else the property says nothing of those.
+    expect(resumedOnes).toBeGreaterThan(20);
+  });
+
+  test('what is no saved run is never one that begins', () => {
+    const { enforcement } = anySaved(8, [], 0);
+    fc.assert(
+      fc.property(
+        fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true }),
+        (garbage) => {
+          expect(() => enforcement.resumeRun(garbage as SavedRun)).toThrow(SavedRunError);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test('cut anywhere, it is no JSON or no saved run', () => {
+    const { enforcement, saved } = anySaved(8, [], 0);
+    const text = JSON.stringify(saved);
+    for (let length = 0; length < text.length; length++) {
+      const cut = unlessRefused(() => enforcement.resumeRun(JSON.parse(text.slice(0, length))));
+      expect(cut).toBe(undefined);
+    }
+  });
+});
+
+function unlessRefused(resume: () => Run): Run | undefined {
+  try {
+    return resume();
+  } catch (error) {
+    if (error instanceof PhasegateError) expect(error).toBeInstanceOf(SavedRunError);
+    else expect(error).toBeInstanceOf(SyntaxError);
+    return undefined;
+  }
+}
