@@ -143,8 +143,9 @@ export function phasegateObject<Sdk extends RestateSdk>(
       lineUp: change('lineUp', { ingressPrivate: true }),
 
       state: handlers.object.shared({}, async (ctx, request: Requests['state']) => {
+        const kept = await ctx.get<SavedTree>(STATE);
         try {
-          return load(await ctx.get<SavedTree>(STATE), 0).state(request);
+          return load(kept, 0).state(request);
         } catch (error) {
           return answerToError(error);
         }
