@@ -12,8 +12,8 @@ export interface AskOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a request was not answered with: too many, not now, not here. Anything else of 400 and more is final. */
-const TRANSIENT = new Set([408, 425, 429]);
+/** Not registered yet, too slow, too early, too many. Anything else from 400 to 499 is final. */
+const TRANSIENT = new Set([404, 408, 425, 429]);
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1000;
 const MOST_TIMER_MS = 2 ** 31 - 1;
@@ -49,25 +49,22 @@ export class Ingress {
     const body = JSON.stringify(request);
     const until = performance.now() + options.withinMs;
     let pause = FIRST_PAUSE_MS;
-    let latest = 'it was not asked';
     for (;;) {
-      const left = until - performance.now();
-      if (left <= 0 || options.signal?.aborted) throw unreachable(url, options, latest);
-      const tried = await this.#try(url, body, left, options);
+      const tried = await this.#try(url, body, until - performance.now(), options);
       if ('answer' in tried) return readAnswer(tried.answer, expected);
-      latest = tried.failure;
-      if (tried.final) throw unreachable(url, options, latest);
       // Many clients that lost the same service are not to come back all at once.
-      await sleep(
-        Math.min(pause * (0.5 + Math.random()), Math.max(0, until - performance.now())),
-        options.signal,
-      );
+      const waitMs = pause * (0.5 + Math.random());
+      if (tried.final || options.signal?.aborted || performance.now() + waitMs >= until) {
+        throw unreachable(url, options, tried.failure);
+      }
+      await sleep(waitMs, options.signal);
       pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
     }
   }
 
   async #try(url: string, body: string, left: number, { once, signal }: AskOptions): Promise<Tried> {
     const attempt = new AbortController();
+    if (signal?.aborted) attempt.abort(signal.reason);
     const stop = () => attempt.abort(signal?.reason);
     signal?.addEventListener('abort', stop, { once: true });
     const timer = left <= MOST_TIMER_MS ? setTimeout(() => attempt.abort(), left) : undefined;

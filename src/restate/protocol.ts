@@ -77,8 +77,8 @@ export type Answer =
       readonly is: 'run';
       readonly view: RunView;
       readonly parent: CallName | null;
-      /** How long the object waits for a sign of life of a call in flight. */
-      readonly leaseMs: number;
+      /** How long the object waits for a sign of life of a call in flight; `null`: for as long as it takes. */
+      readonly leaseMs: number | null;
       /** Whether a tool call is legal now. */
       readonly action: Decision;
     }
@@ -115,10 +115,16 @@ export function readAnswer<Kind extends Answer['is']>(
   );
 }
 
+/** JSON has no `Infinity`. */
+export function finiteOrNull(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}
+
 type Fields = Partial<Record<string, unknown>>;
 
 const READABLE: Readonly<Record<Answer['is'], (answer: Fields) => boolean>> = {
-  run: ({ view, leaseMs, action }) => isView(view) && typeof leaseMs === 'number' && isDecision(action),
+  run: ({ view, leaseMs, action }) =>
+    isView(view) && (leaseMs === null || typeof leaseMs === 'number') && isDecision(action),
   admitted: ({ call, callId, view }) => isText(call) && isText(callId) && isView(view),
   refused: ({ refusal, view }) => isRefusal(refusal) && (view === null || isView(view)),
   waiting: ({ call, waitMs, view }) =>

@@ -4,7 +4,7 @@ import type { RunOptions } from '../run.ts';
 import { checkRunOptions, checkTimeout } from '../run-options.ts';
 import { Frames } from './frames.ts';
 import { Ingress } from './ingress.ts';
-import type { CallAddress, RunAddress } from './protocol.ts';
+import { type CallAddress, finiteOrNull, type RunAddress } from './protocol.ts';
 import { addressOf, type RemoteCall, type RemoteHost, RemoteRun } from './remote-run.ts';
 
 /** Where the service is, and how long to wait for it. */
@@ -212,7 +212,7 @@ class AskingEnforcement implements RemoteEnforcement {
   #runOf(address: RunAddress, begun: ConstructorParameters<typeof RemoteRun>[2]): RemoteRun {
     const { timeoutMs } = this.#host;
     // Or an admission could arrive when its lease is over.
-    if (!(timeoutMs <= begun.leaseMs)) {
+    if (begun.leaseMs !== null && timeoutMs > begun.leaseMs) {
       throw invalidArgument('timeoutMs', `at most ${begun.leaseMs}, the leaseMs of the service`, timeoutMs);
     }
     return new RemoteRun(this.#host, address, begun);
@@ -229,10 +229,6 @@ const OPTIONS = [
   'onUndelivered',
   'fetch',
 ] as const satisfies readonly (keyof RemoteOptions)[];
-
-function finiteOrNull(value: number): number | null {
-  return Number.isFinite(value) ? value : null;
-}
 
 function noActiveRun(tool: string): ToolExecutionBlocked {
   return new ToolExecutionBlocked(`Cannot call ${tool}: no agent run is active`, {

@@ -44,7 +44,7 @@ interface Ended {
 /** A run that is kept by the service, as this machine sees it. The same run may be in use on others (SPEC §5). */
 export class RemoteRun {
   readonly #host: RemoteHost;
-  readonly #leaseMs: number;
+  readonly #leaseMs: number | null;
   readonly #aborting = new AbortController();
   #view: RunView;
   #ended: Ended | undefined;
@@ -286,7 +286,7 @@ export class RemoteRun {
 
   /** Gives signs of life of a call until it ends, and learns from the answers whether the run has ended elsewhere. */
   #keepAlive(call: string): () => void {
-    if (!Number.isFinite(this.#leaseMs)) return () => {};
+    if (this.#leaseMs === null) return () => {};
     const everyMs = this.#leaseMs / 3;
     // What does not arrive is tried again next time.
     const timer = setInterval(() => void this.#renew(call, everyMs).catch(() => {}), everyMs);

@@ -10,7 +10,7 @@ export interface SavedTree {
   /** Outer runs before those inside of them. */
   readonly runs: readonly (Omit<Branch, 'run'> & { readonly saved: SavedRun })[];
   /** The calls in flight: their keys, and their numbers in their runs. */
-  readonly open: readonly (CallName & { readonly seq: number; readonly leaseUntil: number })[];
+  readonly open: readonly (CallName & { readonly seq: number; readonly leaseUntil: number | null })[];
   readonly waiting: readonly {
     readonly asked: Requests['beforeCall'];
     readonly until: number | null;

@@ -5,7 +5,7 @@ import type { Run } from '../run.ts';
 import type { SupervisedRun } from '../supervised-run.ts';
 import type { RunHost } from '../terms.ts';
 import { admitted, noActiveRun, refusalOf, refused, viewOf } from './answers.ts';
-import type { Answer, CallName, Change, Requests } from './protocol.ts';
+import { type Answer, type CallName, type Change, finiteOrNull, type Requests } from './protocol.ts';
 
 /** How long the object keeps what, in milliseconds. */
 export interface TreeLimits {
@@ -32,7 +32,8 @@ export interface Branch {
 export interface OpenCall {
   readonly branch: Branch;
   readonly call: Call;
-  leaseUntil: number;
+  /** `null`: never. */
+  leaseUntil: number | null;
 }
 
 /** A call in line, with whom to wake when it is decided. */
@@ -113,7 +114,8 @@ export class Tree {
       if (parent === null && touched + idleMs <= now) end(branch, `nothing asked for ${idleMs} ms`, false);
     }
     // Its tool may have done its work, so it is charged (SPEC §11.2).
-    for (const [key, { leaseUntil }] of open) if (leaseUntil <= now) this.#endCall(key, true);
+    for (const [key, { leaseUntil }] of open)
+      if (leaseUntil !== null && leaseUntil <= now) this.#endCall(key, true);
     for (const [key, { asked, until }] of waiting) {
       if (until !== null && until <= now) this.#settle(key, this.#waitedTooLong(asked));
     }
@@ -176,7 +178,7 @@ export class Tree {
         if (known !== undefined) return known;
         if (!this.#mustWait(asked, branch)) return this.#decide(asked, branch);
         const { waitTimeoutMs } = hostOf(branch);
-        const until = Number.isFinite(waitTimeoutMs) ? this.#now + waitTimeoutMs : null;
+        const until = finiteOrNull(this.#now + waitTimeoutMs);
         waiting.set(asked.call, { asked, until, awakeables: [] });
         return this.#answerTo(asked.call, branch);
       },
@@ -204,7 +206,7 @@ export class Tree {
 
       renewCall: ({ run, call }) => {
         const open = this.parts.open.get(call);
-        if (open !== undefined) open.leaseUntil = this.#now + this.#limits.leaseMs;
+        if (open !== undefined) open.leaseUntil = this.#leaseUntil;
         return this.#answerAgain(run, call);
       },
 
@@ -237,7 +239,7 @@ export class Tree {
     const parent = asked.parent === null ? undefined : open.get(asked.parent);
     try {
       const call = await branch.run.beforeCall(tool, args, { callId, parent: parent?.call ?? null });
-      open.set(key, { branch, call, leaseUntil: this.#now + this.#limits.leaseMs });
+      open.set(key, { branch, call, leaseUntil: this.#leaseUntil });
       return this.#settle(key, admitted(key, call, branch));
     } catch (error) {
       if (error instanceof ToolExecutionBlocked) return this.#settle(key, refusalOf(error, branch));
@@ -315,6 +317,10 @@ export class Tree {
 
   // —— What is where ——
 
+  get #leaseUntil(): number | null {
+    return finiteOrNull(this.#now + this.#limits.leaseMs);
+  }
+
   #branch(run: string): Branch {
     const branch = this.parts.branches.get(run);
     if (branch !== undefined) return branch;
@@ -332,7 +338,7 @@ export class Tree {
       is: 'run',
       view: viewOf(branch),
       parent: branch.parent,
-      leaseMs: this.#limits.leaseMs,
+      leaseMs: finiteOrNull(this.#limits.leaseMs),
       action: branch.run.validateActionPhase(),
     };
   }

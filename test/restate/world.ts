@@ -41,6 +41,6 @@ export async function refusalOf(call: Promise<unknown>): Promise<unknown> {
 }
 
 /** Lets everything happen that does within so many milliseconds. */
-export async function after(ms: number): Promise<void> {
+export async function pass(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
 }
