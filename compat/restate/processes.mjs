@@ -37,6 +37,10 @@ export class Child {
     child.once('exit', () => running.delete(child));
   }
 
+  get pid() {
+    return this.#process?.pid;
+  }
+
   /** As `kill -9` does it. */
   async kill() {
     const child = this.#process;

@@ -2,7 +2,7 @@
 import type { Call } from '../call.ts';
 import { messageOf } from '../describe.ts';
 import { PhasegateError, ToolExecutionBlocked } from '../errors.ts';
-import type { Answer, Requests, RunView } from './protocol.ts';
+import type { Answer, RefusedDetails, Requests, RunView } from './protocol.ts';
 import type { Branch } from './tree.ts';
 
 export function viewOf({ run, timedOut }: Branch): RunView {
@@ -13,45 +13,47 @@ export function admitted(key: string, { id }: Call, branch: Branch): Answer {
   return { is: 'admitted', call: key, callId: id, view: viewOf(branch) };
 }
 
-export function refused(
-  branch: Branch,
+/** @param branch Absent where there is no such run. */
+export function refused(details: RefusedDetails, branch?: Branch): Answer {
+  return { is: 'refused', refusal: details, view: branch === undefined ? null : viewOf(branch) };
+}
+
+/** Why the core refused, as JSON. */
+export function detailsOf(blocked: ToolExecutionBlocked): RefusedDetails {
+  const { message, tool, callId, runId, stage, code, result, phase, stepCount } = blocked;
+  return { message, tool, callId, runId, stage, code, result, phase, stepCount };
+}
+
+/** Why the object refuses where the core is not asked. */
+export function refusal(
+  { run }: Branch,
   tool: string,
   callId: string | null,
   code: string,
   message: string,
-): Answer {
-  const { phase, stepCount } = branch.run.state;
-  const runId = branch.run.id;
-  const refusal = {
-    message,
-    tool,
-    callId,
-    runId,
-    stage: 'enforcement',
-    code,
-    result: null,
-    phase,
-    stepCount,
-  };
-  return { is: 'refused', refusal, view: viewOf(branch) };
+): RefusedDetails {
+  const { phase, stepCount } = run.state;
+  return { message, tool, callId, runId: run.id, stage: 'enforcement', code, result: null, phase, stepCount };
 }
 
-export function refusalOf(blocked: ToolExecutionBlocked, branch?: Branch): Answer {
-  const { message, tool, callId, runId, stage, code, result, phase, stepCount } = blocked;
-  const refusal = { message, tool, callId, runId, stage, code, result, phase, stepCount };
-  return { is: 'refused', refusal, view: branch === undefined ? null : viewOf(branch) };
+/** A call that is over is not admitted once more. */
+export function callEnded(
+  call: { readonly tool: string; readonly callId: string },
+  branch: Branch,
+): RefusedDetails {
+  const message = `Cannot call ${call.tool}: this call has ended, or its machine was taken for dead`;
+  return refusal(branch, call.tool, call.callId, 'call-ended', message);
 }
 
-export function noActiveRun({ run, tool, callId }: Requests['beforeCall']): Answer {
+export function noActiveRun({ run, tool, callId }: Requests['beforeCall']): RefusedDetails {
   const message = `Cannot call ${tool}: no agent run is active of the id ${run}, or it ended a while ago`;
-  const at = { callId: callId ?? null, runId: run, phase: null, stepCount: 0 };
-  const why = { message, stage: 'enforcement', code: 'no-active-run', result: null };
-  return { is: 'refused', refusal: { tool, ...at, ...why }, view: null };
+  const at = { callId, runId: run, phase: null, stepCount: 0 };
+  return { message, tool, ...at, stage: 'enforcement', code: 'no-active-run', result: null };
 }
 
 /** What is answered where nothing was changed; an internal fault refuses (SPEC §9). */
 export function answerToError(error: unknown): Answer {
-  if (error instanceof ToolExecutionBlocked) return refusalOf(error);
+  if (error instanceof ToolExecutionBlocked) return refused(detailsOf(error));
   if (error instanceof PhasegateError) return { is: 'fault', code: error.code, message: error.message };
   return { is: 'fault', code: 'enforcement-failed', message: `The enforcement failed: ${messageOf(error)}` };
 }

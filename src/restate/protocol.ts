@@ -39,7 +39,9 @@ export interface Requests {
     readonly call: string;
     readonly tool: string;
     readonly args?: unknown;
-    readonly callId?: string | undefined;
+    /** `null`: the run numbers its calls. */
+    readonly callId: string | null;
+    /** The call that this one is made in. */
     readonly parent: string | null;
   };
   readonly afterCall: CallName;

@@ -120,7 +120,7 @@ export class RemoteRun {
     const parent = this.#parentOf(options.parent);
     const call = this.#host.newKey();
     const sent = this.#host.sendArgs ? { args: json(args) } : {};
-    const asked = { run: this.id, call, tool, callId, parent: parent?.call ?? null, ...sent };
+    const asked = { run: this.id, call, tool, callId: callId ?? null, parent: parent?.call ?? null, ...sent };
     if (this.#ended !== undefined) throw this.#refusedAtEnd(asked);
     let answer: AnswerThat<'admitted' | 'refused'>;
     try {
@@ -345,15 +345,15 @@ export class RemoteRun {
 
   // —— Refusals ——
 
-  #refusedAtEnd({ tool, callId }: { tool: string; callId?: string | undefined }): ToolExecutionBlocked {
+  #refusedAtEnd(asked: Pick<Requests['beforeCall'], 'tool' | 'callId'>): ToolExecutionBlocked {
     const reason = this.#ended?.reason ?? null;
     const why = reason === null ? '' : `: ${reason}`;
-    const message = `Cannot call ${tool}: agent run is already completed${why}`;
-    return this.#refused({ tool, callId }, 'run-completed', message);
+    const message = `Cannot call ${asked.tool}: agent run is already completed${why}`;
+    return this.#refused(asked, 'run-completed', message);
   }
 
   #refused(
-    { tool, callId = null as string | null }: { tool: string; callId?: string | null | undefined },
+    { tool, callId }: Pick<Requests['beforeCall'], 'tool' | 'callId'>,
     code: string,
     message: string,
   ): ToolExecutionBlocked {

@@ -2,8 +2,8 @@ import { SupervisedCall } from '../call.ts';
 import type { Enforcement } from '../enforcement.ts';
 import type { SavedRun, SaveOptions } from '../saved-run.ts';
 import type { SupervisedRun } from '../supervised-run.ts';
-import type { Answer, CallName, Requests } from './protocol.ts';
-import { type Branch, Tree, type TreeLimits, type WaitingCall } from './tree.ts';
+import type { CallName, Requests } from './protocol.ts';
+import { type Branch, type Settled, Tree, type TreeLimits, type WaitingCall } from './tree.ts';
 
 /** A tree as plain JSON: what the object keeps. */
 export interface SavedTree {
@@ -16,7 +16,7 @@ export interface SavedTree {
     readonly until: number | null;
     readonly awakeables: readonly string[];
   }[];
-  readonly settled: readonly (readonly [string, Answer])[];
+  readonly settled: readonly (readonly [string, Settled])[];
   readonly touched: number;
   readonly endedAt: number | null;
   readonly tendAt: number | null;

@@ -3,9 +3,17 @@ import type { Enforcement } from '../enforcement.ts';
 import { PhasegateError, RunAbortedError, ToolExecutionBlocked } from '../errors.ts';
 import type { Run } from '../run.ts';
 import type { SupervisedRun } from '../supervised-run.ts';
+import type { Decision } from '../supervisor.ts';
 import type { RunHost } from '../terms.ts';
-import { admitted, noActiveRun, refusalOf, refused, viewOf } from './answers.ts';
-import { type Answer, type CallName, type Change, finiteOrNull, type Requests } from './protocol.ts';
+import { admitted, callEnded, detailsOf, noActiveRun, refusal, refused, viewOf } from './answers.ts';
+import {
+  type Answer,
+  type CallName,
+  type Change,
+  finiteOrNull,
+  type RefusedDetails,
+  type Requests,
+} from './protocol.ts';
 
 /** How long the object keeps what, in milliseconds. */
 export interface TreeLimits {
@@ -43,6 +51,12 @@ export interface WaitingCall {
   readonly awakeables: string[];
 }
 
+/** What is remembered of a request that is over: what it was answered, or that its call has ended. */
+export type Settled =
+  | { readonly ended: { readonly tool: string; readonly callId: string } }
+  | { readonly refusal: RefusedDetails }
+  | { readonly decision: Decision };
+
 /** What a tree is made of. */
 export interface TreeParts {
   readonly branches: Map<string, Branch>;
@@ -50,8 +64,8 @@ export interface TreeParts {
   readonly open: Map<string, OpenCall>;
   /** The calls in line, by their key, in the order in which they came. */
   readonly waiting: Map<string, WaitingCall>;
-  /** What is answered to the latest requests that are over, should they come once more. */
-  readonly settled: Map<string, Answer>;
+  /** The latest requests that are over, should they come once more. */
+  readonly settled: Map<string, Settled>;
   /** When something was last asked. */
   touched: number;
   /** When the outermost run ended. */
@@ -60,8 +74,10 @@ export interface TreeParts {
   tendAt: number | null;
 }
 
-/** How many answers are remembered. A client repeats a request for a minute or so. */
-const MOST_SETTLED = 200;
+/** How many requests are remembered that are over. A client repeats one for a minute or so. */
+const MOST_SETTLED = 100;
+/** How many child runs are kept that have ended. Of others it is only known that they are not live. */
+const MOST_ENDED = 50;
 
 /**
  * An outermost run with its child runs, at one moment, as one object of Restate holds them: a call is decided, and charged to
@@ -117,7 +133,7 @@ export class Tree {
     for (const [key, { leaseUntil }] of open)
       if (leaseUntil !== null && leaseUntil <= now) this.#endCall(key, true);
     for (const [key, { asked, until }] of waiting) {
-      if (until !== null && until <= now) this.#settle(key, this.#waitedTooLong(asked));
+      if (until !== null && until <= now) this.#refuseWaiting(key, asked);
     }
     await this.#serveLine();
     return true;
@@ -173,7 +189,7 @@ export class Tree {
       beforeCall: (asked) => {
         const { branches, waiting } = this.parts;
         const branch = branches.get(asked.run);
-        if (branch === undefined) return noActiveRun(asked);
+        if (branch === undefined) return refused(noActiveRun(asked));
         const known = this.#answerTo(asked.call, branch);
         if (known !== undefined) return known;
         if (!this.#mustWait(asked, branch)) return this.#decide(asked, branch);
@@ -195,11 +211,11 @@ export class Tree {
         if (open.has(call)) return this.#endCall(call, false, new Error(error));
         // Whoever gives up waiting for an answer says so by this, and it may come ahead of the question.
         const asked = this.parts.waiting.get(call)?.asked;
-        const tool = asked?.tool ?? 'the tool';
+        const { tool = 'the tool', callId = null } = asked ?? {};
         const message = `Cannot call ${tool}: whoever asked for this call has given it up`;
         if (!settled.has(call)) {
-          const callId = asked?.callId ?? null;
-          this.#settle(call, refused(this.#branch(run), tool, callId, 'call-withdrawn', message));
+          const branch = this.#branch(run);
+          this.#refuse(call, refusal(branch, tool, callId, 'call-withdrawn', message), branch);
         }
         return undefined;
       },
@@ -213,9 +229,9 @@ export class Tree {
       propose: ({ op, run, target }) => {
         const branch = this.#branch(run);
         const known = this.parts.settled.get(op);
-        if (known !== undefined) return known;
-        const decision = branch.run.propose(target);
-        return this.#settle(op, { is: 'decided', decision, view: viewOf(branch) });
+        const decision = known && 'decision' in known ? known.decision : branch.run.propose(target);
+        this.#remember(op, { decision });
+        return { is: 'decided', decision, view: viewOf(branch) };
       },
 
       finish: ({ run }) => this.#branch(run).run.finish() as undefined,
@@ -238,11 +254,16 @@ export class Tree {
     const { call: key, tool, args, callId } = asked;
     const parent = asked.parent === null ? undefined : open.get(asked.parent);
     try {
-      const call = await branch.run.beforeCall(tool, args, { callId, parent: parent?.call ?? null });
+      const call = await branch.run.beforeCall(tool, args, {
+        callId: callId ?? undefined,
+        parent: parent?.call ?? null,
+      });
       open.set(key, { branch, call, leaseUntil: this.#leaseUntil });
-      return this.#settle(key, admitted(key, call, branch));
+      const answer = admitted(key, call, branch);
+      this.#wake(key, answer);
+      return answer;
     } catch (error) {
-      if (error instanceof ToolExecutionBlocked) return this.#settle(key, refusalOf(error, branch));
+      if (error instanceof ToolExecutionBlocked) return this.#refuse(key, detailsOf(error), branch);
       throw error;
     }
   }
@@ -256,8 +277,7 @@ export class Tree {
     open.delete(key);
     if (ok) branch.run.afterCall(call);
     else branch.run.failCall(call, error);
-    const message = `Cannot call ${call.tool}: this call has ended, or its machine was taken for dead`;
-    this.#settle(key, refused(branch, call.tool, call.id, 'call-ended', message));
+    this.#remember(key, { ended: { tool: call.tool, callId: call.id } });
     return undefined;
   }
 
@@ -267,7 +287,10 @@ export class Tree {
     const call = open.get(key)?.call;
     if (call !== undefined) return admitted(key, call, branch);
     const line = waiting.get(key);
-    if (line === undefined) return settled.get(key);
+    const over = settled.get(key);
+    if (over !== undefined && 'refusal' in over) return refused(over.refusal, branch);
+    if (over !== undefined && 'ended' in over) return refused(callEnded(over.ended, branch), branch);
+    if (line === undefined) return undefined;
     const waitMs = line.until === null ? null : Math.max(0, line.until - this.#now);
     return { is: 'waiting', call: key, waitMs, view: viewOf(branch) };
   }
@@ -281,16 +304,24 @@ export class Tree {
     );
   }
 
-  /** Gives an answer to whoever waits for it, and remembers it. */
-  #settle(key: string, answer: Answer): Answer {
-    const { waiting, settled } = this.parts;
+  #refuse(key: string, details: RefusedDetails, branch: Branch): Answer {
+    const answer = refused(details, branch);
+    this.#wake(key, answer);
+    this.#remember(key, { refusal: details });
+    return answer;
+  }
+
+  /** Gives an answer to whoever waits in line for it. */
+  #wake(key: string, answer: Answer): void {
+    const { waiting } = this.parts;
     for (const awakeable of waiting.get(key)?.awakeables ?? []) this.wakes.set(awakeable, answer);
     waiting.delete(key);
-    // That a call is in flight needs no remembering.
-    if (answer.is === 'admitted') return answer;
-    settled.set(key, answer);
+  }
+
+  #remember(key: string, over: Settled): void {
+    const { settled } = this.parts;
+    settled.set(key, over);
     for (const [oldest] of settled) if (settled.size > MOST_SETTLED) settled.delete(oldest);
-    return answer;
   }
 
   /** Decides on the calls whose turn has come, and those whose run has ended. */
@@ -300,19 +331,29 @@ export class Tree {
       const { finished, inFlight } = branch.run.state;
       if (finished || inFlight === 0) await this.#decide(asked, branch);
     }
-    for (const { parent, run } of this.parts.branches.values()) {
-      if (parent === null && run.state.finished) this.parts.endedAt ??= this.#now;
-    }
+    this.#lookForEnds();
   }
 
-  #waitedTooLong({ run, tool, callId }: Requests['beforeCall']): Answer {
+  #lookForEnds(): void {
+    const { branches } = this.parts;
+    const around = new Set([...branches.values()].map(({ parent }) => parent?.run));
+    const ended: string[] = [];
+    for (const [id, { parent, run }] of branches) {
+      const { finished, inFlight } = run.state;
+      if (parent === null && finished) this.parts.endedAt ??= this.#now;
+      if (parent !== null && finished && inFlight === 0 && !around.has(id)) ended.push(id);
+    }
+    for (const id of ended.slice(0, Math.max(0, ended.length - MOST_ENDED))) branches.delete(id);
+  }
+
+  #refuseWaiting(key: string, { run, tool, callId }: Requests['beforeCall']): void {
     const branch = this.#branch(run);
     const others = [...this.parts.open.values()].filter((open) => open.branch === branch);
     const { waitTimeoutMs } = hostOf(branch);
     const message =
       `Cannot call ${tool}: waited ${waitTimeoutMs} ms for ${others[0]?.call.tool ?? 'another call'}, ` +
       'which is still running';
-    return refused(branch, tool, callId ?? null, 'wait-timeout', message);
+    this.#refuse(key, refusal(branch, tool, callId, 'wait-timeout', message), branch);
   }
 
   // —— What is where ——

@@ -51,7 +51,7 @@ describe('a call whose machine has died', () => {
     const late = { run: run.id, call: open[0].call };
     expect(await world.restate.invoke('phasegate', run.id, 'afterCall', late)).toMatchObject({ is: 'done' });
     expect(await run.state()).toMatchObject({ stepCount: 1, inFlight: 0 });
-    const again = { ...late, tool: 'long', parent: null };
+    const again = { ...late, tool: 'long', callId: null, parent: null };
     expect(await world.restate.invoke('phasegate', run.id, 'beforeCall', again)).toMatchObject({
       is: 'refused',
       refusal: { code: 'call-ended' },
@@ -195,6 +195,24 @@ describe('a run', () => {
       message,
     });
     expect(world.restate.stateOf('phasegate', run.id)).toEqual({});
+  });
+
+  test('keeps a few child runs that have ended, and of older ones that they are not live', async () => {
+    const { machine, restate } = serve({ maxSteps: 1000 });
+    const root = await machine().beginRun();
+    const call = await root.beforeCall('delegate');
+    const first = await machine().beginRun({ parent: call });
+    const there = await machine().joinRun(first.address);
+    await first.finish();
+    for (let i = 0; i < 60; i++) {
+      await machine().withRun((child) => child.callTool('search', {}, () => 'a page'), { parent: call });
+    }
+    expect((restate.stateOf('phasegate', root.id)['tree'] as { runs: unknown[] }).runs).toHaveLength(51);
+    expect(await refusalOf(there.callTool('search', {}, () => 'a page'))).toMatchObject({
+      code: 'no-active-run',
+    });
+    await root.afterCall(call);
+    expect((await root.state()).stepCount).toBe(61);
   });
 
   test('calls the object for one thing at a time: for what is due first', async () => {

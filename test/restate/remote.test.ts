@@ -144,7 +144,7 @@ describe('a call', () => {
     const run = await machine().beginRun();
     const key = { run: run.id, call: 'k' };
     await restate.invoke('phasegate', run.id, 'failCall', { ...key, error: 'no answer' });
-    const asked = { ...key, tool: 'search', parent: null };
+    const asked = { ...key, tool: 'search', callId: null, parent: null };
     expect(await restate.invoke('phasegate', run.id, 'beforeCall', asked)).toMatchObject({
       is: 'refused',
       refusal: { code: 'call-withdrawn' },
