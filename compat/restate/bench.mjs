@@ -6,11 +6,14 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
-import { remoteEnforcement } from 'phasegate/restate';
+import { install, withPackage } from '../install.mjs';
 import { startCluster } from './processes.mjs';
 
 const CALLS_PER_RUN = 20;
 const WARM_UP = 400;
+
+if (!(await withPackage((tarball) => install(import.meta.dirname, tarball)))) process.exit(1);
+const { remoteEnforcement } = await import('phasegate/restate');
 
 const cluster = await startCluster([{}]);
 try {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const HOST = '127.0.0.1';
+export const HOST = '127.0.0.1';
 
 /** @type {Set<import('node:child_process').ChildProcess>} */
 const running = new Set();
@@ -21,17 +21,22 @@ process.once('exit', () => {
 export class Child {
   #command;
   #args;
+  #options;
   /** @type {import('node:child_process').ChildProcess | undefined} */
   #process;
 
-  /** @param {string} command @param {readonly string[]} args */
-  constructor(command, args) {
+  /** @param {string} command @param {readonly string[]} args @param {import('node:child_process').SpawnOptions} options */
+  constructor(command, args, options = {}) {
     this.#command = command;
     this.#args = args;
+    this.#options = options;
   }
 
   start() {
-    const child = spawn(this.#command, this.#args, { stdio: ['ignore', 'ignore', 'inherit'] });
+    const child = spawn(this.#command, this.#args, {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      ...this.#options,
+    });
     this.#process = child;
     running.add(child);
     child.once('exit', () => running.delete(child));
@@ -129,13 +134,12 @@ function serverBinary() {
  * }} ServedObject
  */
 
-/** A process that serves objects: a machine of its own. */
+/** A process that serves objects at a port: a machine of its own. */
 export class Service {
-  /** @param {number} port @param {string} objects The file that they are in. */
-  constructor(port, objects) {
+  /** @param {number} port @param {Child} child */
+  constructor(port, child) {
     this.port = port;
-    const program = fileURLToPath(new URL('service.mjs', import.meta.url));
-    this.child = new Child(process.execPath, [program, String(port), objects]);
+    this.child = child;
   }
 
   async start() {
@@ -190,7 +194,10 @@ export async function startCluster(objects, machines = 1) {
   writeFileSync(file, JSON.stringify(objects));
   const [balanced = 0, ...ports] = await freePorts(4 + machines);
   const server = new RestateServer(folder, ports);
-  const services = ports.slice(3).map((port) => new Service(port, file));
+  const program = fileURLToPath(new URL('service.mjs', import.meta.url));
+  const services = ports
+    .slice(3)
+    .map((port) => new Service(port, new Child(process.execPath, [program, String(port), file])));
   const balancer = await startBalancer(balanced, services);
   await Promise.all([server.start(), ...services.map((service) => service.start())]);
   await server.register(`http://${HOST}:${balanced}`);
@@ -210,7 +217,7 @@ export async function startCluster(objects, machines = 1) {
 /** @typedef {Awaited<ReturnType<typeof startCluster>>} Cluster */
 
 /** Ports that were free just now. @param {number} count */
-async function freePorts(count) {
+export async function freePorts(count) {
   const servers = Array.from({ length: count }, () => createServer());
   const ports = await Promise.all(servers.map(listening));
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));

@@ -27,10 +27,8 @@ export function detailsOf(blocked: ToolExecutionBlocked): RefusedDetails {
 /** Why the object refuses where the core is not asked. */
 export function refusal(
   { run }: Branch,
-  tool: string,
-  callId: string | null,
-  code: string,
-  message: string,
+  { tool, callId }: { readonly tool: string; readonly callId: string | null },
+  { code, message }: { readonly code: string; readonly message: string },
 ): RefusedDetails {
   const { phase, stepCount } = run.state;
   return { message, tool, callId, runId: run.id, stage: 'enforcement', code, result: null, phase, stepCount };
@@ -42,7 +40,7 @@ export function callEnded(
   branch: Branch,
 ): RefusedDetails {
   const message = `Cannot call ${call.tool}: this call has ended, or its machine was taken for dead`;
-  return refusal(branch, call.tool, call.callId, 'call-ended', message);
+  return refusal(branch, call, { code: 'call-ended', message });
 }
 
 export function noActiveRun({ run, tool, callId }: Requests['beforeCall']): RefusedDetails {

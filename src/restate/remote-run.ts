@@ -322,8 +322,9 @@ export class RemoteRun {
     this.#view = view;
     const { finished, reason } = view.state;
     if (!finished) return;
-    const code = view.timedOut ? 'run-timeout' : 'run-aborted';
-    this.#close(reason, reason === null ? undefined : new RunAbortedError(code, this.id, reason));
+    if (reason === null) this.#close(null, undefined);
+    else if (view.timedOut) this.#close(reason, new RunAbortedError('run-timeout', this.id, reason));
+    else this.#close(reason, new RunAbortedError('run-aborted', this.id, reason));
   }
 
   async #abort(reason: unknown, text: string, timedOut: boolean): Promise<void> {

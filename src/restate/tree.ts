@@ -215,7 +215,7 @@ export class Tree {
         const message = `Cannot call ${tool}: whoever asked for this call has given it up`;
         if (!settled.has(call)) {
           const branch = this.#branch(run);
-          this.#refuse(call, refusal(branch, tool, callId, 'call-withdrawn', message), branch);
+          this.#refuse(call, refusal(branch, { tool, callId }, { code: 'call-withdrawn', message }), branch);
         }
         return undefined;
       },
@@ -346,14 +346,14 @@ export class Tree {
     for (const id of ended.slice(0, Math.max(0, ended.length - MOST_ENDED))) branches.delete(id);
   }
 
-  #refuseWaiting(key: string, { run, tool, callId }: Requests['beforeCall']): void {
-    const branch = this.#branch(run);
+  #refuseWaiting(key: string, asked: Requests['beforeCall']): void {
+    const branch = this.#branch(asked.run);
     const others = [...this.parts.open.values()].filter((open) => open.branch === branch);
     const { waitTimeoutMs } = hostOf(branch);
     const message =
-      `Cannot call ${tool}: waited ${waitTimeoutMs} ms for ${others[0]?.call.tool ?? 'another call'}, ` +
+      `Cannot call ${asked.tool}: waited ${waitTimeoutMs} ms for ${others[0]?.call.tool ?? 'another call'}, ` +
       'which is still running';
-    this.#refuse(key, refusal(branch, tool, callId, 'wait-timeout', message), branch);
+    this.#refuse(key, refusal(branch, asked, { code: 'wait-timeout', message }), branch);
   }
 
   // —— What is where ——
