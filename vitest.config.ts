@@ -8,6 +8,7 @@ export default defineConfig({
           name: 'source',
           include: ['test/**/*.test.ts'],
           exclude: [...configDefaults.exclude, 'test/package/**'],
+          setupFiles: 'test/seed.ts',
         },
       },
       {

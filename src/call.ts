@@ -58,6 +58,12 @@ export interface Waiter {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
+/** When a call was asked for, and when its turn came, by `performance.now()`; taken down only for observers. */
+export interface CallTimes {
+  readonly asked: number;
+  turn: number | undefined;
+}
+
 const NO_PATH: readonly Phase[] = Object.freeze([]);
 
 /** A call through its life, and its own entry in the log: a decision then makes nothing but the call. */
@@ -76,6 +82,7 @@ export class SupervisedCall implements Call, Recorded, Frame {
   args: unknown;
   outer: Frame | undefined;
   waiter: Waiter | undefined;
+  times: CallTimes | undefined;
   // Neighbours in the one ring of its run that it is in: the waiting, or the reserved and in flight.
   previous: SupervisedCall | undefined;
   next: SupervisedCall | undefined;

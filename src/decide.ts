@@ -21,6 +21,7 @@ export type RefusalCode =
   | 'check-failed'
   | 'wait-timeout'
   | 'depth-exceeded'
+  | 'observer-failed'
   | 'actor-disagrees';
 
 /** The two budgets of a run: whole numbers of 0 or more, or `Infinity` for no limit (SPEC §2). */

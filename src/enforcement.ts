@@ -2,15 +2,16 @@ import type { Config } from './config.ts';
 import { innermostFrame } from './context.ts';
 import { isCount } from './decide.ts';
 import { invalidArgument, PhasegateError, ToolExecutionBlocked } from './errors.ts';
-import { Emitter, type Listener } from './events.ts';
+import { checkInspect, type Inspect } from './inspection.ts';
 import { createMonitor, enabledAmong, type Monitor } from './monitor.ts';
 import { moveTable } from './move-table.ts';
-import { parentCallOf } from './nesting.ts';
+import { type Listener, type Observer, Observers } from './observers.ts';
 import { checkOptions } from './options.ts';
+import { type ResumeOptions, resume } from './resume.ts';
 import { SUPERVISOR_OPTIONS } from './rules.ts';
 import type { Run, RunOptions } from './run.ts';
 import { checkTimeout } from './run-options.ts';
-import { checkResumeOptions, type ResumeOptions, readSavedRun, type SavedRun } from './saved-run.ts';
+import type { SavedRun } from './saved-run.ts';
 import { SupervisedRun } from './supervised-run.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
 import type { RunHost, Terms } from './terms.ts';
@@ -43,6 +44,15 @@ export interface EnforcementOptions {
    * @default 1000
    */
   readonly logLimit?: number | undefined;
+  /**
+   * Shows each run as an XState actor, from its begin to its end and with its child runs under it: what XState's
+   * `createActor` takes as `inspect`, such as the `inspect` of an inspector of `@statelyai/inspect`. It is called on the
+   * agent's own path: be quick. What it throws or rejects with is ignored. Without it runs have no actor.
+   *
+   * @example
+   * const enforcement = createEnforcement({ inspect: createWebSocketInspector().inspect });
+   */
+  readonly inspect?: Inspect | undefined;
 }
 
 /** Begins runs, and stands around their tools (SPEC §5). */
@@ -99,13 +109,14 @@ export interface Enforcement {
   /** The run that the present code is inside of; `null` outside of one, or where the platform cannot tell. */
   currentRun(): Run | null;
   /**
-   * Tells a listener of everything that happens from now on.
+   * Tells a listener of everything that happens from now on; or an observer, which may do more.
    *
    * @returns A function that ends the subscription.
+   * @throws {PhasegateError} `invalid-argument`.
    * @example
    * const off = enforcement.on((event) => console.log(JSON.stringify(event)));
    */
-  on(listener: Listener): () => void;
+  on(observer: Listener | Observer): () => void;
 }
 
 /**
@@ -130,6 +141,7 @@ export function createEnforcement(options: EnforcementOptions = {}): Enforcement
   checkTimeout('waitTimeoutMs', waitTimeoutMs);
   if (!isCount(logLimit))
     throw invalidArgument('logLimit', 'a whole number of 0 or more, or Infinity', logLimit);
+  if (options.inspect !== undefined) checkInspect(options.inspect);
   const monitor = options.monitor ?? createMonitor(config);
   const parallel = options.parallel ?? monitor.config.dfa?.parallel ?? 'serialize';
   if (parallel !== 'serialize' && parallel !== 'concurrent') {
@@ -145,7 +157,8 @@ export function createEnforcement(options: EnforcementOptions = {}): Enforcement
       : undefined,
     waitTimeoutMs,
     logLimit,
-    events: new Emitter(),
+    events: new Observers(),
+    inspect: options.inspect,
   });
 }
 
@@ -163,24 +176,8 @@ class SupervisingEnforcement implements Enforcement {
     return new SupervisedRun(this.#presentTerms(), options);
   }
 
-  resumeRun(given: SavedRun, options: ResumeOptions = {}): SupervisedRun {
-    checkResumeOptions(options);
-    const terms = this.#presentTerms();
-    const saved = readSavedRun(given, terms.rules, this.#host.dfa, options);
-    const { inFlight = 'interrupt', timeoutMs, signal } = options;
-    const { id, maxDepth, parent } = saved;
-    return new SupervisedRun(
-      terms,
-      {
-        id,
-        timeoutMs,
-        signal,
-        budget: parent?.budget,
-        maxDepth: maxDepth ?? Number.POSITIVE_INFINITY,
-        parent: parentCallOf(saved, options.parent),
-      },
-      { saved, inFlight },
-    );
+  resumeRun(saved: SavedRun, options: ResumeOptions = {}): SupervisedRun {
+    return resume(saved, options, this.#presentTerms());
   }
 
   async withRun<T>(agent: (run: Run) => T | PromiseLike<T>, options?: RunOptions | Run): Promise<T> {
@@ -214,9 +211,12 @@ class SupervisingEnforcement implements Enforcement {
     return innermostFrame(({ run }) => run.host === this.#host)?.run ?? null;
   }
 
-  on(listener: Listener): () => void {
-    if (typeof listener !== 'function') throw invalidArgument('listener', 'a function', listener);
-    return this.#host.events.on(listener);
+  on(observer: Listener | Observer): () => void {
+    if (typeof observer === 'function') return this.#host.events.on({ listen: observer });
+    if (typeof observer?.listen !== 'function') {
+      throw invalidArgument('observer', 'a function, or an observer with `listen`', observer);
+    }
+    return this.#host.events.on(observer);
   }
 
   // Made once for all runs between two edits of the supervisor's table.
@@ -235,12 +235,18 @@ class SupervisingEnforcement implements Enforcement {
         time: Date.now(),
         run: null,
         call: null,
+        seq: 0,
         tool,
         parent: null,
         args: args.length > 1 ? args : args[0],
         code: 'no-active-run',
         message,
         stage: 'enforcement',
+        phase: null,
+        stepCount: 0,
+        loopCount: 0,
+        waitedMs: 0,
+        decisionMs: 0,
       });
     }
     return new ToolExecutionBlocked(message, {
@@ -264,6 +270,7 @@ const OPTIONS = [
   'parallel',
   'waitTimeoutMs',
   'logLimit',
+  'inspect',
 ] as const satisfies readonly (keyof EnforcementOptions)[];
 
 // In JavaScript nothing else tells of these slips, and each would leave the tools without the budget that was meant.

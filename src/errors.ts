@@ -52,7 +52,7 @@ const REMEDIES: Readonly<Record<Difference, string>> = {
   rules: 'Resume it with a supervisor of the table, budgets and policies under which it was saved',
   state: 'It was changed after it was saved: take one that was not',
   parent:
-    'Resume its parent run first, from what was saved at the same moment, and give { parent: call }, a call of that',
+    'Resume its parent run first, from what was saved at the same moment, and give that, or a call of it, as parent',
 };
 
 /** A saved run that was not resumed, as something in it is not what it must be; `code` is `saved-run-refused` (SPEC §11.1). */

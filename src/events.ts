@@ -13,7 +13,21 @@ interface EventBase {
 interface CallEvent extends EventBase {
   /** The id of the call, as the caller or the run gave it; ids that callers give may repeat. */
   readonly call: string;
+  /** The number of the call in its run: 1 for the first that was asked for. Never twice the same. */
+  readonly seq: number;
   readonly tool: string;
+}
+
+/** How a call was decided. */
+interface Decided {
+  /** Calls of the run that ended well before. */
+  readonly stepCount: number;
+  /** Self-loops on the phase that the run is in. */
+  readonly loopCount: number;
+  /** Milliseconds in line; `null` when nobody observed the call when it was asked for. */
+  readonly waitedMs: number | null;
+  /** Milliseconds that the decision took, with the checks and without the time in line; `null` as above. */
+  readonly decisionMs: number | null;
 }
 
 /** A run began. As a child run it names its parent run and the call in whose body it was begun. */
@@ -21,6 +35,15 @@ export interface RunStarted extends EventBase {
   readonly type: 'run.started';
   readonly parent: string | null;
   readonly call: string | null;
+  /** Whether its calls count in the budgets of its ancestors too (SPEC §10.2). */
+  readonly budget: 'shared' | 'own';
+  /** `null` is no limit, in both: JSON has no `Infinity`. */
+  readonly maxSteps: number | null;
+  readonly maxLoopsPerPhase: number | null;
+  /** Whether the `dfa` stage is on; without it neither budgets nor the table hold anything back (SPEC §7). */
+  readonly dfa: boolean;
+  /** The phases of its table in the order of declaration, and where each leads; `null` for the default table. */
+  readonly transitions: Readonly<Record<string, readonly Phase[]>> | null;
   /**
    * Of a run that was saved, and is resumed here (SPEC §11): where it was, and its calls in flight, of which nobody is told that
    * they started. Those that were interrupted end next. `null` for any other run.
@@ -49,14 +72,16 @@ export interface CallWaiting extends CallEvent {
 }
 
 /** A call was admitted: its body may start. `parent` is the id of the call that made it, from inside its body. */
-export interface CallStarted extends CallEvent {
+export interface CallStarted extends CallEvent, Decided {
   readonly type: 'call.started';
   readonly parent: string | null;
   readonly args: unknown;
 }
 
-/** A call was refused: its body does not start. */
-export interface CallRefused extends Omit<CallEvent, 'run' | 'call'> {
+/**
+ * A call was refused: its body does not start. An observer that calls depend on may have been told of its start before.
+ */
+export interface CallRefused extends Omit<CallEvent, 'run' | 'call'>, Decided {
   readonly type: 'call.refused';
   /** `null` when no run was active. */
   readonly run: string | null;
@@ -66,6 +91,8 @@ export interface CallRefused extends Omit<CallEvent, 'run' | 'call'> {
   readonly code: RefusalCode | (string & {});
   readonly message: string;
   readonly stage: Stage;
+  /** Where the run was; `null` without one. */
+  readonly phase: Phase | null;
 }
 
 /** A call ended. */
@@ -78,6 +105,8 @@ export interface CallEnded extends CallEvent {
   /** Whether its run was saved while it was in flight, and was resumed without it: how it ended is not known (SPEC §11.2). */
   readonly interrupted: boolean;
   readonly error: unknown;
+  /** Calls of the run that ended well, this one included. */
+  readonly stepCount: number;
 }
 
 /** A run ended, in a terminal phase; `reason` when it was aborted or terminated. */
@@ -101,46 +130,3 @@ export type PhasegateEvent =
   | CallRefused
   | CallEnded
   | RunEnded;
-
-/** Called with each event, on the agent's own path: be quick. What it throws or rejects with is ignored. */
-export type Listener = (event: PhasegateEvent) => unknown;
-
-/** Hands events to listeners, and shields the runs from what those do. */
-export class Emitter {
-  // Replaced at every change, so that an event goes to those who listened when it happened.
-  #subscriptions: readonly Subscription[] = [];
-
-  /** Whether anyone listens: an event need not be made when no one does. */
-  get observed(): boolean {
-    return this.#subscriptions.length > 0;
-  }
-
-  /** @returns A function that ends the subscription. */
-  on(listener: Listener): () => void {
-    const subscription: Subscription = { listener, ended: false };
-    this.#subscriptions = [...this.#subscriptions, subscription];
-    return () => {
-      subscription.ended = true;
-      this.#subscriptions = this.#subscriptions.filter((other) => other !== subscription);
-    };
-  }
-
-  emit(event: PhasegateEvent): void {
-    for (const { listener, ended } of this.#subscriptions) {
-      if (ended) continue;
-      try {
-        const result = listener(event) as PromiseLike<unknown> | null | undefined;
-        if (typeof result?.then === 'function') Promise.resolve(result).catch(ignore);
-      } catch {
-        // A listener harms nothing: neither the call nor the other listeners.
-      }
-    }
-  }
-}
-
-interface Subscription {
-  readonly listener: Listener;
-  ended: boolean;
-}
-
-function ignore(): void {}

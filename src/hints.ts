@@ -22,6 +22,7 @@ const HINTS: ReadonlyMap<string, string> = new Map(
     'run-completed': `The run has ended. ${ANSWER}`,
     'no-active-run': 'Tools of this kind run only inside a supervised run. Answer without them.',
     'check-failed': 'The call could not be checked, so it was refused. Go on without it, or answer.',
+    'observer-failed': 'The call could not be recorded, so it was refused. Go on without it, or answer.',
     'wait-timeout':
       'Another tool call is still running. Wait for its result before you ask for the next one.',
     'depth-exceeded': 'No further sub-agent may be started. Do the work here, or answer with what you have.',

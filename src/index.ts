@@ -38,7 +38,6 @@ export type {
   CallRefused,
   CallStarted,
   CallWaiting,
-  Listener,
   PhaseEntered,
   PhasegateEvent,
   PhaseProposed,
@@ -46,6 +45,7 @@ export type {
   RunStarted,
 } from './events.ts';
 export type { Key } from './hash.ts';
+export type { Inspect } from './inspection.ts';
 export { loadConfig } from './load-config.ts';
 export type { LogEntry } from './log.ts';
 export { type PhaseContext, type PhaseEvent, type PhaseMachine, phaseSetup } from './machine.ts';
@@ -59,6 +59,7 @@ export {
   type ToolCall,
   type ValidationResult,
 } from './monitor.ts';
+export type { Listener, Observer, Scope } from './observers.ts';
 export {
   DEFAULT_PHASES,
   DEFAULT_TRANSITIONS,
@@ -68,8 +69,9 @@ export {
   type Transition,
 } from './phases.ts';
 export { Refusal } from './refusal.ts';
+export type { ResumeOptions } from './resume.ts';
 export type { Rules, SupervisorOptions } from './rules.ts';
 export type { Run, RunOptions } from './run.ts';
 export type { PhaseActor } from './run-actor.ts';
-export type { ResumeOptions, SavedCall, SavedRun, SaveOptions } from './saved-run.ts';
+export type { SavedCall, SavedParent, SavedRun, SaveOptions } from './saved-run.ts';
 export { createSupervisor, type Decision, type RunState, type Supervisor } from './supervisor.ts';

@@ -1,5 +1,6 @@
-import { type Actor, createActor, type SnapshotFrom, transition } from 'xstate';
+import { type Actor, createActor, type EventObject, type SnapshotFrom, transition } from 'xstate';
 import { messageOf } from './describe.ts';
+import { type Inspect, inspectActor, tellOfActor, tellOfSnapshot } from './inspection.ts';
 import type { PhaseContext, PhaseEvent, PhaseMachine } from './machine.ts';
 import type { Phase } from './phases.ts';
 import type { Rules } from './rules.ts';
@@ -16,9 +17,18 @@ export interface Standing {
   readonly inFlight: number;
 }
 
+/** Where an actor lies among others. */
+export interface ActorPlace {
+  /** Of the run. */
+  readonly id: string;
+  /** The actor around it, where that one's inspectors are to see it too. */
+  readonly under?: RunActor | undefined;
+  /** Who is to see it from its first event on. */
+  readonly inspect?: Inspect | undefined;
+}
+
 /** What happened to the run that its machine has no event for: the actor is put where the run is. */
-interface Followed {
-  readonly type: string;
+interface Followed extends EventObject {
   readonly standing: Standing;
   readonly reason: string | null;
 }
@@ -34,15 +44,54 @@ export class RunActor {
   #untold: (PhaseEvent | Followed)[] = [];
   #telling = false;
   #fault: string | undefined;
+  readonly #under: RunActor | undefined;
+  /** Those under it that are not over. */
+  readonly #below = new Set<RunActor>();
+  readonly #inspections = new Set<Inspection>();
 
-  constructor(machine: PhaseMachine, rules: Rules, standing: Standing, reason: string | null) {
+  constructor(
+    machine: PhaseMachine,
+    rules: Rules,
+    standing: Standing,
+    reason: string | null,
+    { id, under, inspect }: ActorPlace,
+  ) {
     this.#machine = machine;
+    this.#under = under;
     const context = contextOf(rules, standing, reason);
     this.#snapshot = machine.resolveState({ value: standing.phase, context });
-    this.ref = createActor(following(machine), { snapshot: this.#snapshot });
+    const parent = under === undefined ? {} : { parent: under.ref };
+    this.ref = createActor(following(machine), { id, snapshot: this.#snapshot, ...parent });
     // Without an observer of errors XState throws them on a timer, where nobody can catch them.
     this.ref.subscribe({ error: ignore });
+    if (inspect !== undefined) this.#add(inspect);
+    if (under !== undefined) under.#below.add(this);
+    for (const inspector of this.inspectors) tellOfActor(this.ref, inspector);
     this.ref.start();
+    this.#leaveWhenOver();
+  }
+
+  /** Whether an inspector sees it, and with it the actors under it. */
+  get inspected(): boolean {
+    return this.#inspections.size > 0 || (this.#under?.inspected ?? false);
+  }
+
+  /** Who sees it, through an actor around it or by itself. */
+  get inspectors(): ReadonlySet<Inspect> {
+    const above = this.#under?.inspectors ?? [];
+    return new Set([...above, ...[...this.#inspections].map(({ inspect }) => inspect)]);
+  }
+
+  /**
+   * Shows the actor to an inspector, as it is now and from now on, and with it the actors under it.
+   *
+   * @returns A function that ends it.
+   */
+  inspect(inspect: Inspect): () => void {
+    const inspection = this.#add(inspect);
+    this.#tellWhereItIs(inspect);
+    this.#leaveWhenOver();
+    return () => this.#end(inspection);
   }
 
   /** What the run and the actor disagree on: then no call may be admitted any more. */
@@ -77,11 +126,11 @@ export class RunActor {
   }
 
   /** Puts the actor where the run is, after what its machine has no event for. */
-  follow(type: string, standing: Standing, reason: string | null = null): void {
+  follow(event: EventObject, standing: Standing, reason: string | null = null): void {
     if (this.#fault !== undefined) return;
-    const event = { type, standing, reason };
-    this.#snapshot = followed(this.#machine, this.#snapshot, event);
-    this.#untold.push(event);
+    const there = { ...event, standing, reason };
+    this.#snapshot = followed(this.#machine, this.#snapshot, there);
+    this.#untold.push(there);
     this.tell();
   }
 
@@ -95,11 +144,39 @@ export class RunActor {
         this.ref.send(event as PhaseEvent);
       }
     } catch (error) {
-      // An inspection callback that throws, throws out of `send`.
+      // An inspection callback that is given to the actor's system by itself and throws, throws out of `send`.
       this.#fault ??= `The run's XState actor failed: ${messageOf(error)}`;
     } finally {
       this.#telling = false;
     }
+    this.#leaveWhenOver();
+  }
+
+  #tellWhereItIs(inspect: Inspect): void {
+    tellOfActor(this.ref, inspect);
+    tellOfSnapshot(this.ref, inspect);
+    for (const one of this.#below) one.#tellWhereItIs(inspect);
+  }
+
+  #add(inspect: Inspect): Inspection {
+    const under = this.#under;
+    // Two enforcements may have one inspector: it sees a child run through its parent already.
+    const seenAbove = () => under?.inspectors.has(inspect) ?? false;
+    const inspection = { inspect, end: inspectActor(this.ref, inspect, seenAbove) };
+    this.#inspections.add(inspection);
+    return inspection;
+  }
+
+  #end(inspection: Inspection): void {
+    inspection.end();
+    this.#inspections.delete(inspection);
+  }
+
+  // The system that a child run shares with its parent lives on, and would keep it and its inspectors.
+  #leaveWhenOver(): void {
+    if (this.ref.getSnapshot().status === 'active') return;
+    if (this.#under !== undefined) this.#under.#below.delete(this);
+    for (const inspection of this.#inspections) this.#end(inspection);
   }
 
   #compare(snapshot: SnapshotFrom<PhaseMachine>, standing: Standing, when: string): void {
@@ -118,13 +195,22 @@ export class RunActor {
   }
 }
 
+interface Inspection {
+  readonly inspect: Inspect;
+  readonly end: () => void;
+}
+
+// What XState tells an actor of those under it when they end. It would take the failure of one for its own.
+const FROM_BELOW = /^xstate\.(done|error)\.actor\./;
+
 /** The machine, as logic that can also be put where a run is. */
 function following(machine: PhaseMachine): PhaseMachine {
   const logic: Pick<PhaseMachine, 'transition'> = {
-    transition: (snapshot, event, scope) =>
-      'standing' in event
-        ? followed(machine, snapshot, event as Followed)
-        : machine.transition(snapshot, event, scope),
+    transition(snapshot, event, scope) {
+      if ('standing' in event) return followed(machine, snapshot, event as unknown as Followed);
+      if (FROM_BELOW.test(event.type)) return snapshot;
+      return machine.transition(snapshot, event, scope);
+    },
   };
   return Object.assign(Object.create(machine) as PhaseMachine, logic);
 }

@@ -1,4 +1,5 @@
 import type { Body, Call, CallOptions } from './call.ts';
+import type { Inspect } from './inspection.ts';
 import type { LogEntry } from './log.ts';
 import type { Phase } from './phases.ts';
 import type { Refusal } from './refusal.ts';
@@ -62,6 +63,17 @@ export interface Run {
    * run.actor.subscribe((snapshot) => show(snapshot.value, snapshot.context.stepCount));
    */
   readonly actor: PhaseActor;
+  /**
+   * Shows the run's {@link actor} to an inspector, as it is now and whatever becomes of it, and with it those of the child
+   * runs inside of it, now and from now on.
+   *
+   * @param inspect What XState's `createActor` takes as `inspect`; what it throws or rejects with is ignored.
+   * @returns A function that ends it.
+   * @throws {PhasegateError} `invalid-argument`.
+   * @example
+   * const off = run.inspect(createWebSocketInspector().inspect);
+   */
+  inspect(inspect: Inspect): () => void;
   /** Moves to another phase, if that is legal now (SPEC §3). */
   propose(target: Phase): Decision;
   /** Is a tool call legal now (SPEC §4)? Changes nothing. */

@@ -1,15 +1,12 @@
 /** A run as plain data: what is saved of it, and whether that may be resumed (SPEC §11). */
-
-import type { Call } from './call.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { isCount } from './decide.ts';
 import { describe } from './describe.ts';
-import { type Difference, invalidArgument, SavedRunError } from './errors.ts';
+import { type Difference, SavedRunError } from './errors.ts';
 import { checkKey, equalInConstantTime, hmacSha256Hex, type Key } from './hash.ts';
 import { checkOptions } from './options.ts';
 import { isTerminal } from './phases.ts';
 import { hashRules, type Rules } from './rules.ts';
-import type { RunOptions } from './run.ts';
 import type { RunState } from './supervisor.ts';
 
 const VERSION = 1;
@@ -22,6 +19,16 @@ export interface SavedCall {
   readonly tool: string;
   /** The number of the call that made it, if that was in flight too. */
   readonly parent: number | null;
+}
+
+/** Where a child run was begun. */
+export interface SavedParent {
+  /** The id of its parent run. */
+  readonly run: string;
+  /** The number of the call of that in whose body it was begun. */
+  readonly call: number;
+  readonly callId: string;
+  readonly budget: 'shared' | 'own';
 }
 
 /** A run as `run.save` gives it: JSON can hold all of it, and `enforcement.resumeRun` takes it back (SPEC §11). */
@@ -40,8 +47,8 @@ export interface SavedRun {
   readonly childCalls: number;
   /** How many levels of child runs there may be; `null` for no limit. */
   readonly maxDepth: number | null;
-  /** The run that it is a child of, and in which call of that it was begun; `null` for an outermost run. */
-  readonly parent: { readonly run: string; readonly call: number; readonly budget: 'shared' | 'own' } | null;
+  /** `null` for an outermost run. */
+  readonly parent: SavedParent | null;
   /** The HMAC-SHA-256 of all else, as canonical JSON (RFC 8785), in hexadecimal; absent without a key. */
   readonly signature?: string;
 }
@@ -52,24 +59,6 @@ export interface SaveOptions {
   readonly key?: Key;
 }
 
-/** How a run is resumed; all else is as it was saved. */
-export interface ResumeOptions extends SaveOptions, Pick<RunOptions, 'timeoutMs' | 'signal'> {
-  /** The key that signed it: whatever is not signed with that is refused. */
-  readonly key?: Key;
-  /**
-   * What becomes of the calls that were in flight. `interrupt`: their process is gone. They may have taken effect, so each is
-   * charged as a step, and the phase is OBSERVING (SPEC §11.2). `keep`: their bodies go on elsewhere. They stay in flight, as
-   * `run.callsInFlight`, until you end them.
-   * @default 'interrupt'
-   */
-  readonly inFlight?: 'interrupt' | 'keep' | undefined;
-  /**
-   * For a child run, the call of its parent run in whose body it goes on; it need not be the one in which it was begun. Found
-   * by itself where the platform has `AsyncLocalStorage` (SPEC §11.4).
-   */
-  readonly parent?: Call | null | undefined;
-}
-
 /** What a run goes on from: a saved run that was checked. */
 export interface Resumption {
   readonly saved: SavedRun;
@@ -77,13 +66,6 @@ export interface Resumption {
 }
 
 const SAVE_OPTIONS = ['key'] as const satisfies readonly (keyof SaveOptions)[];
-const RESUME_OPTIONS = [
-  'key',
-  'inFlight',
-  'timeoutMs',
-  'signal',
-  'parent',
-] as const satisfies readonly (keyof ResumeOptions)[];
 
 /**
  * Signs a saved run, if there is a key.
@@ -94,15 +76,6 @@ export function sealed(run: SavedRun, options: SaveOptions): SavedRun {
   checkOptions('save', options, SAVE_OPTIONS);
   const key = keyOf(options);
   return key === undefined ? run : { ...run, signature: hmacSha256Hex(key, canonicalJson(run)) };
-}
-
-/** @throws {PhasegateError} `invalid-argument`; the rest of the options is checked as those of any run are. */
-export function checkResumeOptions(options: ResumeOptions): void {
-  checkOptions('resumeRun', options, RESUME_OPTIONS);
-  const { inFlight } = options;
-  if (inFlight !== undefined && inFlight !== 'interrupt' && inFlight !== 'keep') {
-    throw invalidArgument('inFlight', "'interrupt' or 'keep'", inFlight);
-  }
 }
 
 // A key that is undefined is a variable of the environment that is not set: nothing would be signed, and no one told.
@@ -198,6 +171,7 @@ function checkShape(run: Fields): asserts run is Fields & SavedRun {
   checkKeys('parent', parent, PARENT_KEYS);
   text('parent.run', parent['run']);
   count('parent.call', parent['call']);
+  text('parent.callId', parent['callId']);
   const { budget } = parent;
   if (budget !== 'shared' && budget !== 'own') differs('shape', 'parent.budget', "'shared' or 'own'", budget);
 }
@@ -230,9 +204,7 @@ const STATE_KEYS = [
   'reason',
 ] as const satisfies readonly (keyof RunState)[];
 const CALL_KEYS = ['seq', 'id', 'tool', 'parent'] as const satisfies readonly (keyof SavedCall)[];
-const PARENT_KEYS = ['run', 'call', 'budget'] as const satisfies readonly (keyof NonNullable<
-  SavedRun['parent']
->)[];
+const PARENT_KEYS = ['run', 'call', 'callId', 'budget'] as const satisfies readonly (keyof SavedParent)[];
 
 function checkKeys(path: string, value: unknown, keys: readonly string[]): asserts value is Fields {
   if (!isRecord(value)) differs('shape', path, `an object with ${keys.join(', ')}`, value);

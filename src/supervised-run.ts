@@ -23,7 +23,7 @@ import {
 } from './decide.ts';
 import { describe, messageOf } from './describe.ts';
 import { invalidArgument, RunAbortedError, SavedRunError, type Stage } from './errors.ts';
-import type { RunStarted } from './events.ts';
+import { checkInspect, type Inspect } from './inspection.ts';
 import { type LogEntry, RunLog } from './log.ts';
 import type { PhaseEvent } from './machine.ts';
 import type { ValidationResult } from './monitor.ts';
@@ -34,12 +34,12 @@ import type { Phase } from './phases.ts';
 import { Refusal } from './refusal.ts';
 import { hashRules } from './rules.ts';
 import type { Run, RunOptions } from './run.ts';
-import { type PhaseActor, RunActor, type Standing } from './run-actor.ts';
+import { type ActorPlace, type PhaseActor, RunActor, type Standing } from './run-actor.ts';
 import { RunExtras } from './run-extras.ts';
 import { checkRunOptions } from './run-options.ts';
 import { type Resumption, type SavedCall, type SavedRun, type SaveOptions, sealed } from './saved-run.ts';
 import { type Decision, decision, type RunState } from './supervisor.ts';
-import { tellOfPhase, tellOfRefusal, tellOfStart } from './telling.ts';
+import { askOfStart, tellOfBegin, tellOfPhase, tellOfRefusal, tellOfStart } from './telling.ts';
 import type { RunHost, Terms } from './terms.ts';
 
 const PARENT_ENDED = 'parent run ended';
@@ -79,7 +79,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     this.#at = terms.table.row('IDLE');
     this.#nesting = nestingOf(options);
     if (resumption !== undefined) this.#restore(resumption.saved);
-    this.#begin(timeoutMs, signal, resumption);
+    this.#begin(options.budget ?? 'shared', timeoutMs, signal, resumption);
   }
 
   get id(): string {
@@ -153,11 +153,14 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   }
 
   get actor(): PhaseActor {
-    const { rules, table } = this.#terms;
-    const extras = this.#more;
-    const standing = this.#finished ? { ...this.#standing, loopCount: 0 } : this.#standing;
-    extras.actor ??= new RunActor(table.machine, rules, standing, extras.reason);
-    return extras.actor.ref;
+    return this.#actorIn({}).ref;
+  }
+
+  inspect(inspect: Inspect): () => void {
+    checkInspect(inspect);
+    const actor = this.#actorIn({});
+    this.#makeActorsUnder(actor);
+    return actor.inspect(inspect);
   }
 
   protected override get logLimit(): number {
@@ -272,6 +275,10 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const parent = this.#parentOf(options?.parent);
     this.#callsAsked += 1;
     const call = new SupervisedCall(this, tool, args, this.#callsAsked, callId, parent);
+    if (this.host.events.observed) {
+      const asked = performance.now();
+      call.times = { asked, turn: asked };
+    }
     if (this.#finished) return this.#refuseEnded(call);
     // A call whose maker has ended is made from no body any more: it takes its turn like any other.
     call.nested = parent?.status === 'in-flight';
@@ -297,7 +304,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     // Between its admission and this line the run may have ended, and then no body starts (SPEC §9).
     if (this.#finished) throw this.#takeBack(call, true).toError();
     try {
-      const result = await runInside(call, body, call);
+      const result = await this.#runInside(call, body, call);
       this.#endCall(call, true, undefined);
       return result;
     } catch (error) {
@@ -307,7 +314,14 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   }
 
   inside<T>(fn: () => T): T {
-    return runInside(this, fn, undefined);
+    return this.#runInside(this, fn, undefined);
+  }
+
+  #runInside<A, T>(frame: this | SupervisedCall, fn: (argument: A) => T, argument: A): T {
+    const { events } = this.host;
+    if (!events.wraps) return runInside(frame, fn, argument);
+    const { seq, id } = frame === this ? NO_CALL : (frame as SupervisedCall);
+    return events.inside({ run: this.id, call: id, seq }, () => runInside(frame, fn, argument));
   }
 
   finish(): void {
@@ -330,7 +344,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       return Promise.reject(abortError(extras.abortedWith.reason, this.id));
     return new Promise((resolve, reject) => {
       extras.onAbort = reject;
-      runInside(this, async () => agent(this), undefined)
+      this.#runInside(this, async () => agent(this), undefined)
         .finally(() => this.#release())
         .then(resolve, reject);
     });
@@ -352,19 +366,19 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   // —— Beginning ——
 
-  #begin(timeoutMs: number, signal: AbortSignal | undefined, resumption: Resumption | undefined): void {
+  #begin(
+    budget: 'shared' | 'own',
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    resumption: Resumption | undefined,
+  ): void {
     const parent = this.parent;
     const { events } = this.host;
-    if (events.observed) {
-      events.emit({
-        type: 'run.started',
-        time: Date.now(),
-        run: this.id,
-        parent: parent?.id ?? null,
-        call: this.parentCall?.id ?? null,
-        resumed: resumption === undefined ? null : resumedFrom(resumption),
-      });
-    }
+    if (events.observed) tellOfBegin(this, this.#terms.rules, budget, resumption?.saved);
+    // Before anyone can end the run, and so its actor.
+    const under = this.#inspectedAbove();
+    const { inspect } = this.host;
+    if (under !== undefined || inspect !== undefined) this.#actorIn({ under, inspect });
     if (resumption?.inFlight === 'interrupt') this.#interruptCalls(resumption.saved.calls);
     if (this.#finished) return;
     if (parent !== null) {
@@ -414,6 +428,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       parent: parentCall && {
         run: parentCall.run.id,
         call: parentCall.seq,
+        callId: parentCall.id,
         budget: payer === null ? 'own' : 'shared',
       },
     };
@@ -507,6 +522,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   #wait(call: SupervisedCall): Promise<SupervisedCall> {
     return new Promise((resolve, reject) => {
       call.status = 'waiting';
+      if (call.times !== undefined) call.times.turn = undefined;
       const extras = this.#more;
       extras.waiting = pushCall(extras.waiting, call);
       const { waitTimeoutMs, events } = this.host;
@@ -516,7 +532,8 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
           : setTimeout(() => this.#waitedTooLong(call), waitTimeoutMs);
       call.waiter = { resolve, reject, timer };
       if (events.observed) {
-        events.emit({ type: 'call.waiting', time: Date.now(), run: this.id, call: call.id, tool: call.tool });
+        const { id, seq, tool } = call;
+        events.emit({ type: 'call.waiting', time: Date.now(), run: this.id, call: id, seq, tool });
       }
     });
   }
@@ -536,7 +553,8 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       if (this.pending > 0 || this.#finished) return;
       this.#more.waiting = removeCall(call, call);
       clearTimeout(call.waiter?.timer);
-      const waiter = call.waiter;
+      const { waiter, times } = call;
+      if (times !== undefined) times.turn = performance.now();
       const answer = this.#decide(call);
       if (answer instanceof Promise) answer.then(waiter?.resolve, waiter?.reject);
       else {
@@ -668,14 +686,13 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   /** Takes the path, and the call is in flight. */
   #enterActing(call: SupervisedCall): SupervisedCall | Refusal {
     const { dfa, events } = this.host;
-    // While the call was checked others may have moved the run, so the step is the one from where it is now. Its
-    // reservation is among what is taken, so there is room. Those that it joined may have ended since.
-    const from = this.#at;
-    const joins = from.phase === 'ACTING' && !call.selfLoop;
-    const inFlight = condition(true, true, this.#inFlight);
-    const step =
-      (joins ? from.join[inFlight || ONE_IN_FLIGHT] : from.start[inFlight]) ??
-      (dfa ? undefined : from.unchecked);
+    if (events.required) {
+      const refusal = this.#askObservers(call);
+      if (refusal !== undefined) return refusal;
+    }
+    const inFlight = this.#inFlight;
+    const joins = this.#joins(call);
+    const step = this.#stepOf(call);
     if (step === undefined) {
       this.#giveBack(call);
       const { rules } = this.#terms;
@@ -697,12 +714,41 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     call.status = 'in-flight';
     call.outcome = step;
     this.#recordCall(call);
-    if (follows) actor?.follow('call.start', this.#standing);
+    if (follows) actor?.follow({ type: 'call.start' }, this.#standing);
     else actor?.tell();
     const told = !events.observed || (!this.#finished && tellOfStart(call, step.path));
     call.args = undefined;
     // A listener may have ended the run just now.
     return this.#finished ? this.#takeBack(call, told) : call;
+  }
+
+  #joins(call: SupervisedCall): boolean {
+    return this.#at.phase === 'ACTING' && !call.selfLoop;
+  }
+
+  /**
+   * The step of a reserved call. While it was checked others may have moved the run, so it is the one from where that is now.
+   * The reservation is among what is taken, so there is room. Those that it joined may have ended since.
+   */
+  #stepOf(call: SupervisedCall): Step | undefined {
+    const from = this.#at;
+    const inFlight = condition(true, true, this.#inFlight);
+    return (
+      (this.#joins(call) ? from.join[inFlight || ONE_IN_FLIGHT] : from.start[inFlight]) ??
+      (this.host.dfa ? undefined : from.unchecked)
+    );
+  }
+
+  /** Refuses a call that those do not let start on whom calls depend. They are asked before anything has changed. */
+  #askObservers(call: SupervisedCall): Refusal | undefined {
+    const step = this.#stepOf(call);
+    if (step === undefined) return undefined;
+    const why = askOfStart(call, step.path, this.#after(step).loopCount);
+    // One of them may have ended the run just now, and the call with it.
+    if (call.outcome instanceof Refusal) return call.outcome;
+    if (why === undefined) return undefined;
+    this.#giveBack(call);
+    return this.#refuse(call, 'observer-failed', `Cannot call ${call.tool}: ${why}`, 'enforcement', null);
   }
 
   #take({ to, steps, inFlight, loops }: Step): void {
@@ -754,17 +800,41 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
         time,
         run: this.id,
         call: call.id,
+        seq: call.seq,
         tool: call.tool,
         ok,
         late,
         interrupted,
         error,
+        stepCount: this.stepCount,
       });
     }
     if (this.pending === 0) this.#serveWaiting();
   }
 
   // —— The actor, where there is one ——
+
+  #actorIn(place: Omit<ActorPlace, 'id'>): RunActor {
+    const { rules, table } = this.#terms;
+    const extras = this.#more;
+    const standing = this.#finished ? { ...this.#standing, loopCount: 0 } : this.#standing;
+    extras.actor ??= new RunActor(table.machine, rules, standing, extras.reason, { ...place, id: this.id });
+    return extras.actor;
+  }
+
+  /** The child runs that began before anyone looked. */
+  #makeActorsUnder(under: RunActor): void {
+    for (const child of this.#extras?.children ?? []) child.#makeActorsUnder(child.#actorIn({ under }));
+  }
+
+  /** The nearest actor that is inspected: its inspectors are to see this run under it. One that has ended takes no more. */
+  #inspectedAbove(): RunActor | undefined {
+    for (let run = this.parent; run !== null; run = run.parent) {
+      const actor = run.#extras?.actor;
+      if (actor?.inspected && run.live) return actor;
+    }
+    return undefined;
+  }
 
   get #standing(): Standing {
     const { phase, stepCount, loopCount } = this;
@@ -828,7 +898,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       run.childPending -= 1;
       if (!ok || run.#finished) continue;
       run.stepCount += 1;
-      run.#extras?.actor?.follow('child.succeed', run.#standing);
+      run.#extras?.actor?.follow({ type: 'child.succeed' }, run.#standing);
     }
   }
 
@@ -886,7 +956,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const standing = { ...this.#standing, loopCount: 0 };
     // A run may end for the budget of an ancestor, which its machine does not know.
     if (type === 'run.exhaust') {
-      actor.follow(type, standing, reason);
+      actor.follow({ type }, standing, reason);
       return;
     }
     actor.take([reason === null ? { type } : ({ type, reason } as PhaseEvent)], standing);
@@ -923,13 +993,10 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   }
 }
 
+const NO_CALL = { seq: 0, id: null };
 const NO_CALLS: readonly SavedCall[] = Object.freeze([]);
 const ONE_IN_FLIGHT = condition(true, true, 1);
 const ROOMS = condition(false, false, 0);
-
-function resumedFrom({ saved: { state, calls } }: Resumption): NonNullable<RunStarted['resumed']> {
-  return { state, calls };
-}
 
 // The events that the machine takes for the step of a call.
 function eventsOf({ path }: Step, joins: boolean): PhaseEvent[] {

@@ -1,31 +1,66 @@
-/** What listeners are told of the calls and phases of a run. */
+/** What observers are told of the runs and their calls. */
 import type { SupervisedCall } from './call.ts';
+import type { CallStarted, PhaseEntered, PhasegateEvent, RunStarted } from './events.ts';
 import type { Phase } from './phases.ts';
 import type { Refusal } from './refusal.ts';
+import type { Rules } from './rules.ts';
+import type { SavedRun } from './saved-run.ts';
 import type { SupervisedRun } from './supervised-run.ts';
+import { DEFAULT_TABLE } from './table.ts';
+
+/** A run began, or goes on from where it was saved. */
+export function tellOfBegin(
+  run: SupervisedRun,
+  rules: Rules,
+  budget: 'shared' | 'own',
+  saved: SavedRun | undefined,
+): void {
+  const { host, parent, parentCall } = run;
+  host.events.emit({
+    type: 'run.started',
+    time: Date.now(),
+    run: run.id,
+    parent: parent?.id ?? null,
+    call: parentCall?.id ?? null,
+    budget,
+    ...limitsOf(rules),
+    dfa: host.dfa,
+    resumed: saved === undefined ? null : { state: saved.state, calls: saved.calls },
+  });
+}
 
 /** A run moved. */
 export function tellOfPhase(run: SupervisedRun, time: number, from: Phase, phase: Phase): void {
-  run.host.events.emit({ type: 'phase.entered', time, run: run.id, from, phase });
+  run.host.events.emit(phaseEntered(run, time, from, phase));
 }
 
-/** A call was admitted. @returns Whether all was told: nothing starts any more once a listener has ended the run. */
+/**
+ * Asks those on whom calls depend whether a call may start.
+ *
+ * @returns Why it may not.
+ */
+export function askOfStart(
+  call: SupervisedCall,
+  path: readonly Phase[],
+  loopCount: number,
+): string | undefined {
+  const { run } = call;
+  const time = Date.now();
+  const hops = path.slice(1).map((phase, hop) => phaseEntered(run, time, path[hop] as Phase, phase));
+  const events: PhasegateEvent[] = [...hops, callStarted(call, time, loopCount)];
+  return run.host.events.ask(events);
+}
+
+/** A call was admitted. @returns Whether all was told: nothing starts any more once an observer has ended the run. */
 export function tellOfStart(call: SupervisedCall, path: readonly Phase[]): boolean {
   const { run } = call;
+  const { events } = run.host;
   const time = call.time ?? Date.now();
   for (let hop = 1; hop < path.length; hop++) {
-    tellOfPhase(run, time, path[hop - 1] as Phase, path[hop] as Phase);
+    events.emit(phaseEntered(run, time, path[hop - 1] as Phase, path[hop] as Phase), true);
     if (!run.live) return false;
   }
-  run.host.events.emit({
-    type: 'call.started',
-    time,
-    run: run.id,
-    call: call.id,
-    tool: call.tool,
-    parent: call.parent?.id ?? null,
-    args: call.args,
-  });
+  events.emit(callStarted(call, time, call.loopCount), true);
   return true;
 }
 
@@ -38,11 +73,75 @@ export function tellOfRefusal(call: SupervisedCall, { code, message, stage }: Re
     time: Date.now(),
     run: run.id,
     call: call.id,
+    seq: call.seq,
     tool: call.tool,
     parent: call.parent?.id ?? null,
     args: call.args,
     code,
     message,
     stage,
+    phase: run.phase,
+    stepCount: run.stepCount,
+    loopCount: run.loopCount,
+    ...timesOf(call),
   });
+}
+
+function phaseEntered(run: SupervisedRun, time: number, from: Phase, phase: Phase): PhaseEntered {
+  return { type: 'phase.entered', time, run: run.id, from, phase };
+}
+
+function callStarted(call: SupervisedCall, time: number, loopCount: number): CallStarted {
+  const { run } = call;
+  return {
+    type: 'call.started',
+    time,
+    run: run.id,
+    call: call.id,
+    seq: call.seq,
+    tool: call.tool,
+    parent: call.parent?.id ?? null,
+    args: call.args,
+    stepCount: run.stepCount,
+    loopCount,
+    ...timesOf(call),
+  };
+}
+
+function timesOf({ times }: SupervisedCall): Pick<CallStarted, 'waitedMs' | 'decisionMs'> {
+  if (times === undefined) return { waitedMs: null, decisionMs: null };
+  const now = performance.now();
+  const turn = times.turn ?? now;
+  return { waitedMs: turn - times.asked, decisionMs: now - turn };
+}
+
+type Limits = Pick<RunStarted, 'maxSteps' | 'maxLoopsPerPhase' | 'transitions'>;
+
+// The same for all runs between two edits of the table.
+const limits = new WeakMap<Rules, Limits>();
+
+function limitsOf(rules: Rules): Limits {
+  const known = limits.get(rules);
+  if (known !== undefined) return known;
+  const { maxSteps, maxLoopsPerPhase, table } = rules;
+  const made: Limits = {
+    maxSteps: finite(maxSteps),
+    maxLoopsPerPhase: finite(maxLoopsPerPhase),
+    transitions: isDefault(rules)
+      ? null
+      : Object.freeze(Object.fromEntries(table.phases.map((phase) => [phase, table.targetsOf(phase)]))),
+  };
+  limits.set(rules, made);
+  return made;
+}
+
+function finite(limit: number): number | null {
+  return Number.isFinite(limit) ? limit : null;
+}
+
+function isDefault({ table }: Rules): boolean {
+  return (
+    String(table.phases) === String(DEFAULT_TABLE.phases) &&
+    String(table.transitions) === String(DEFAULT_TABLE.transitions)
+  );
 }

@@ -1,6 +1,7 @@
-import type { Emitter } from './events.ts';
+import type { Inspect } from './inspection.ts';
 import type { Monitor, ValidationResult } from './monitor.ts';
 import type { MoveTable } from './move-table.ts';
+import type { Observers } from './observers.ts';
 import type { Rules } from './rules.ts';
 
 /** What the enforcement lends to each of its runs. */
@@ -12,7 +13,9 @@ export interface RunHost {
   readonly checks: ((...args: Parameters<Monitor['validate']>) => Promise<ValidationResult>) | undefined;
   readonly waitTimeoutMs: number;
   readonly logLimit: number;
-  readonly events: Emitter;
+  readonly events: Observers;
+  /** Who is to see each run as an actor from its begin. */
+  readonly inspect: Inspect | undefined;
 }
 
 /** What runs are held to that begin between two edits of the table. */

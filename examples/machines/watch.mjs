@@ -1,10 +1,9 @@
-// A run of the default machine in the Stately Inspector, a second from event to event: see docs/stately.md#watch-an-actor.
+// A run and its child run in the Stately Inspector, a second from step to step: see docs/stately.md#watch-runs.
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createWebSocketInspector } from '@statelyai/inspect';
 import { createInspectorServer } from '@statelyai/inspect/server';
-import { createSupervisor } from 'phasegate';
-import { createActor } from 'xstate';
+import { createEnforcement } from 'phasegate';
 
 const { values } = parseArgs({
   options: {
@@ -17,25 +16,29 @@ const port = Number(values.port);
 
 createInspectorServer({ port, autoOpen: !values['no-open'] });
 const inspector = createWebSocketInspector({ url: `ws://localhost:${port}` });
-const actor = createActor(createSupervisor().machine, { id: 'run', inspect: inspector.inspect });
+const enforcement = createEnforcement({ inspect: inspector.inspect });
 console.log(`watch it at http://localhost:${port} (Ctrl+C ends it)`);
 
-actor.start();
-for (const type of [
-  'propose.PLANNING',
-  'call.start',
-  'call.fail',
-  'call.start', // A retry: a self-loop on ACTING.
-  'call.succeed',
-  'propose.ACTING', // Not legal from OBSERVING: refused.
-  'propose.PLANNING',
-  'call.start',
-  'call.start', // A nested call.
-  'call.succeed',
-  'call.succeed',
-  'run.finish',
-]) {
-  await pause(Number(values.pause));
-  actor.send({ type });
-  console.log(`${type.padEnd(16)} → ${actor.getSnapshot().value}`);
-}
+const wait = () => pause(Number(values.pause));
+const search = enforcement.tool('search', wait);
+const broken = enforcement.tool('broken', async () => {
+  await wait();
+  throw new Error('no connection');
+});
+const delegate = enforcement.tool('delegate', async () => {
+  await search(); // A nested call.
+  await enforcement.withRun(() => search(), { id: 'child' });
+});
+
+await enforcement.withRun(
+  async () => {
+    await wait();
+    await broken().catch(() => {});
+    await search(); // A retry: a self-loop on ACTING.
+    await wait();
+    await delegate();
+    await wait();
+  },
+  { id: 'run' },
+);
+console.log('the run has ended');

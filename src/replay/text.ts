@@ -10,8 +10,9 @@ const PIECE = 64 * 1024;
 export async function* decodeText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined;
   let head: Uint8Array = new Uint8Array(0);
-  // Whether the decoder may hold the beginning of a character, or has yet to see whether there is a byte order mark.
-  let pending = true;
+  // Whether the decoder may hold the beginning of a character.
+  let pending = false;
+  let begun = false;
   for await (const chunk of bytes) {
     let rest = chunk;
     if (decoder === undefined) {
@@ -20,14 +21,19 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>): AsyncGenera
         head = rest;
         continue;
       }
-      decoder = new TextDecoder(encodingOf(rest));
+      // The mark is taken off here: Node 24 also takes off one behind a character that it was given in two pieces.
+      decoder = new TextDecoder(encodingOf(rest), { ignoreBOM: true });
     }
     for (let at = 0; at < rest.length; at += PIECE) {
       const piece = rest.subarray(at, at + PIECE);
       const plain = decoder.encoding === 'utf-8' && isAscii(piece);
       const text = plain && !pending ? asciiText(piece) : decoder.decode(piece, { stream: true });
       pending = !plain;
-      if (text !== '') yield text;
+      if (text === '') continue;
+      const marked = !begun && text.startsWith('\ufeff');
+      begun = true;
+      if (!marked) yield text;
+      else if (text.length > 1) yield text.slice(1);
     }
   }
   const last = decoder === undefined ? new TextDecoder().decode(head) : decoder.decode();

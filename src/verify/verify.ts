@@ -69,7 +69,7 @@ export interface Verification {
 }
 
 /** The largest budgets that are explored: larger ones change no answer (docs/verification.md). */
-const CUT = { maxSteps: 2, maxLoopsPerPhase: 4 } as const;
+const CUT = { maxSteps: 3, maxLoopsPerPhase: 4 } as const;
 
 /**
  * Verifies the table and budgets of a supervisor, for all runs that could ever be.

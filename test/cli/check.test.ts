@@ -57,7 +57,7 @@ describe('phasegate check', () => {
     expect(holds).toBe(false);
     expect(properties).toHaveLength(8);
     expect(warnings.length).toBeGreaterThan(0);
-    expect(explored.maxSteps).toBe(2);
+    expect(explored.maxSteps).toBe(3);
   });
 
   test.each([

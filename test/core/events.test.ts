@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import {
+  type CallStarted,
   createEnforcement,
   createMonitor,
   createSupervisor,
+  DEFAULT_TRANSITIONS,
   type EnforcementOptions,
   type PhasegateEvent,
   type SupervisorOptions,
@@ -209,26 +211,37 @@ describe('What an event carries', () => {
       time: expect.any(Number),
       run: 'r1',
       call: 'c1',
+      seq: 1,
       tool: 'outer',
       parent: null,
       args,
+      stepCount: 0,
+      loopCount: 0,
+      waitedMs: 0,
+      decisionMs: expect.any(Number),
     });
     expect(events.filter(({ type }) => type === 'call.started').at(-1)).toMatchObject({
       call: 'c2',
+      seq: 2,
       parent: 'c1',
       args: 5,
+      loopCount: 1,
     });
     expect(events.at(-1)).toEqual({
       type: 'call.ended',
       time: expect.any(Number),
       run: 'r1',
       call: 'c2',
+      seq: 2,
       tool: 'inner',
       ok: false,
       late: false,
       interrupted: false,
       error,
+      stepCount: 0,
     });
+    run.afterCall(outer);
+    expect(events.at(-1)).toMatchObject({ call: 'c1', seq: 1, ok: true, stepCount: 1 });
   });
 
   test('of a refusal: the code, the message and the stage', async () => {
@@ -240,12 +253,83 @@ describe('What an event carries', () => {
       time: expect.any(Number),
       run: 'r1',
       call: 'call-1',
+      seq: 1,
       tool: 'search',
       parent: null,
       args: { q: 1 },
       code: refusal.code,
       message: refusal.message,
       stage: refusal.stage,
+      phase: 'IDLE',
+      stepCount: 0,
+      loopCount: 0,
+      waitedMs: 0,
+      decisionMs: expect.any(Number),
+    });
+  });
+
+  test('of a call that waited: how long it did, apart from its decision', async () => {
+    const { enforcement, events } = listening();
+    const run = enforcement.beginRun();
+    const first = await run.beforeCall('first');
+    const second = run.beforeCall('second');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    run.afterCall(first);
+    await second;
+    const { waitedMs, decisionMs } = events.at(-1) as CallStarted;
+    expect(waitedMs).toBeGreaterThan(10);
+    expect(decisionMs).toBeLessThan(waitedMs ?? 0);
+  });
+
+  test('of a call that nobody observed when it was asked for: no times', async () => {
+    const enforcement = createEnforcement();
+    const run = enforcement.beginRun();
+    const first = await run.beforeCall('first');
+    const second = run.beforeCall('second');
+    const events: PhasegateEvent[] = [];
+    enforcement.on((event) => events.push(event));
+    run.afterCall(first);
+    await second;
+    expect(events.at(-1)).toMatchObject({ type: 'call.started', waitedMs: null, decisionMs: null });
+  });
+
+  test('of a run: what it is held to, with null for no limit and for the default table', () => {
+    const { enforcement, events } = listening({ maxSteps: 20, maxLoopsPerPhase: Number.POSITIVE_INFINITY });
+    enforcement.beginRun({ id: 'r1' });
+    expect(events).toEqual([
+      {
+        type: 'run.started',
+        time: expect.any(Number),
+        run: 'r1',
+        parent: null,
+        call: null,
+        resumed: null,
+        budget: 'shared',
+        maxSteps: 20,
+        maxLoopsPerPhase: null,
+        dfa: true,
+        transitions: null,
+      },
+    ]);
+  });
+
+  test('of a run with a table of its own: its phases, and where each leads', () => {
+    const { enforcement, events } = listening({
+      phases: ['REVIEWING'],
+      transitions: [...DEFAULT_TRANSITIONS, ['OBSERVING', 'REVIEWING'], ['REVIEWING', 'ACTING']],
+    });
+    enforcement.beginRun();
+    expect(events[0]).toMatchObject({
+      transitions: {
+        IDLE: ['PLANNING'],
+        PLANNING: ['ACTING', 'ANSWERING'],
+        ACTING: ['OBSERVING'],
+        OBSERVING: ['PLANNING', 'ANSWERING', 'REVIEWING'],
+        ANSWERING: [],
+        REJECTED: [],
+        EXHAUSTED: [],
+        REVIEWING: ['ACTING'],
+      },
     });
   });
 

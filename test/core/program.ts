@@ -1,6 +1,8 @@
 import fc, { type Scheduler } from 'fast-check';
+import type { InspectionEvent, SnapshotFrom } from 'xstate';
 import {
   type Call,
+  type CallRefused,
   type CheckAnswer,
   createEnforcement,
   createMonitor,
@@ -10,11 +12,14 @@ import {
   type Enforcement,
   isTerminal,
   type Phase,
+  type PhaseActor,
   type PhasegateEvent,
+  type PhaseMachine,
   type Run,
   ToolExecutionBlocked,
   type Transition,
 } from '../../src/index.ts';
+import { MirroredRuns } from '../../src/inspect/stately.ts';
 import { macrotask, type Outcome, watch } from './helpers.ts';
 
 /** What an agent does: calls with whatever their bodies do, child runs, proposals, ends. */
@@ -53,6 +58,11 @@ export interface Program {
   readonly checked: boolean;
   /** After how many events of a run its actor is asked for; never, when it is `null`. */
   readonly actorAfter: number | null;
+  /** Whether the enforcement has an inspector, and after how many looks a run gets another; never, when it is `null`. */
+  readonly inspected: boolean;
+  readonly inspectAfter: number | null;
+  /** An observer that calls depend on lets every nth call of a run not start; `null`: there is none. */
+  readonly refuses: number | null;
   readonly transitions: readonly Transition[];
   /** One agent for each outermost run, all at once. */
   readonly agents: readonly { readonly body: readonly Op[]; readonly together: boolean }[];
@@ -110,6 +120,9 @@ export const program: fc.Arbitrary<Program> = fc.record({
   onRejected: fc.constantFrom('deny' as const, 'deny' as const, 'terminate' as const),
   checked: fc.boolean(),
   actorAfter: fc.option(fc.constantFrom(0, 0, 3, 7)),
+  inspected: fc.boolean(),
+  inspectAfter: fc.option(fc.constantFrom(1, 4)),
+  refuses: fc.option(fc.integer({ min: 1, max: 4 }), { freq: 3 }),
   transitions: often(
     fc.constant(DEFAULT_TRANSITIONS),
     fc.constantFrom<readonly Transition[]>(
@@ -146,17 +159,29 @@ export class World {
   readonly #program: Program;
   readonly #enforcement: Enforcement;
   readonly #told = new Map<string, Told>();
+  readonly #mirror = new MirroredRuns((event) => this.#inspect('the mirror', event));
   readonly #ops = new Map<string, Op & { do: 'call' }>();
   readonly #started = new Set<string>();
   readonly #bodies = new Set<string>();
   readonly #promises: (() => Promise<Outcome>)[] = [];
   readonly #endedWell = new Map<Told, number>();
+  /** By inspector and run: the latest snapshot. */
+  readonly #seen = new Map<string, SnapshotFrom<PhaseMachine> | null>();
   #ids = 0;
 
   constructor(s: Scheduler, program: Program) {
     this.#s = s;
     this.#program = program;
-    const { checked, parallel, agents: _, actorAfter: __, ...rules } = program;
+    const {
+      checked,
+      parallel,
+      inspected,
+      agents: _,
+      actorAfter: __,
+      inspectAfter: ___,
+      refuses,
+      ...rules
+    } = program;
     const check = (call: { callId?: string; runId?: string }) =>
       this.#check(call.runId ?? '', call.callId ?? '');
     // The check comes before `dfa`, so that it is asked in the moment in which the call is reserved.
@@ -168,8 +193,17 @@ export class World {
       supervisor: createSupervisor(rules),
       parallel,
       ...(checked ? { monitor } : {}),
+      ...(inspected ? { inspect: (event) => this.#inspect('the first', event) } : {}),
     });
     this.#enforcement.on((event) => this.#hear(event));
+    if (refuses !== null) {
+      this.#enforcement.on({
+        required: true,
+        listen: (event) => {
+          if (event.type === 'call.started' && event.seq % refuses === 0) throw new Error('the disk is full');
+        },
+      });
+    }
   }
 
   /** Runs the program to its end, then ends what is still live, and looks after each step. */
@@ -314,6 +348,7 @@ export class World {
 
   #hear(event: PhasegateEvent): void {
     if (event.run === null) return;
+    this.#mirror.take(JSON.parse(JSON.stringify(event)) as PhasegateEvent);
     const told = this.#told.get(event.run);
     if (told === undefined) {
       this.#fault(`an event of no run: ${event.type} ${event.run}`);
@@ -348,7 +383,7 @@ export class World {
         break;
       case 'call.refused':
         told.reserved.delete(event.call ?? '');
-        this.#isRight(told, event.call ?? '', event.code);
+        this.#isRight(told, event);
         break;
       case 'run.ended':
         if (told.finished) this.#fault(`${told.id} ends twice`);
@@ -358,8 +393,9 @@ export class World {
   }
 
   /** Whether a call was refused for a reason that holds: a rule that refuses too much is no rule. */
-  #isRight(told: Told, callId: string, code: string): void {
-    const { maxSteps, maxLoopsPerPhase } = this.#program;
+  #isRight(told: Told, { call, code, seq }: CallRefused): void {
+    const { maxSteps, maxLoopsPerPhase, refuses } = this.#program;
+    const callId = call ?? '';
     const check = this.#ops.get(callId)?.check;
     const state = told.run?.state ?? this.#enforcement.supervisor.initialState();
     const holds: Record<string, boolean> = {
@@ -367,6 +403,7 @@ export class World {
       'loop-budget': told.phase === 'ACTING' && told.loops + told.reserved.size >= maxLoopsPerPhase,
       'run-completed': state.finished,
       'check-refused': check === 'refuse',
+      'observer-failed': refuses !== null && seq % refuses === 0,
       'check-failed': check === 'throw' || check === 'nonsense',
       'action-unreachable': this.#enforcement.supervisor.rules.table.pathToActing(state.phase) === undefined,
     };
@@ -395,6 +432,7 @@ export class World {
       const state = told.run?.state;
       if (state === undefined) continue;
       this.#lookAtActor(told, state);
+      this.#lookAtInspectors(told, state);
       const { phase, stepCount, inFlight, finished } = state;
       const got = JSON.stringify({ phase, stepCount, inFlight, finished });
       const wanted = JSON.stringify({
@@ -436,6 +474,45 @@ export class World {
       state.finished ? 'done' : 'active',
     ]);
     if (got !== wanted) this.#fault(`the actor of ${told.id} is ${got}, the run ${wanted}`);
+  }
+
+  /** What an inspector was told of the actor of a run that it sees is what the run is: it was told all of it, in order. */
+  #inspect(inspector: string, event: InspectionEvent): void {
+    if (event.type !== '@xstate.actor' && event.type !== '@xstate.snapshot') return;
+    const { id } = event.actorRef as PhaseActor;
+    const key = `${inspector}: ${id}`;
+    const parent = (event.actorRef as PhaseActor)._parent?.id;
+    const seen = this.#seen.get(key);
+    if (event.type === '@xstate.actor') {
+      if (seen !== undefined) this.#fault(`${inspector} is told twice that ${id} begins`);
+      const around = this.#toldOf(id).parent;
+      if (around !== null && !around.finished && !inspector.startsWith('that of') && parent !== around.id) {
+        this.#fault(`${id} shows under ${parent}, not under ${around.id}`);
+      }
+      this.#seen.set(key, null);
+    } else {
+      if (seen === undefined) this.#fault(`${inspector} is told of ${id} before it begins`);
+      this.#seen.set(key, event.snapshot as SnapshotFrom<PhaseMachine>);
+    }
+    // A slip of the inspector's, which is to harm nothing.
+    if (this.#seen.size % 3 === 0) throw new Error('the inspector is broken');
+  }
+
+  #lookAtInspectors(told: Told, state: Run['state']): void {
+    const { inspected, inspectAfter } = this.#program;
+    const inspectors = inspected ? ['the first', 'the mirror'] : ['the mirror'];
+    if (inspectAfter !== null && told.looks > inspectAfter) {
+      const inspector = `that of ${told.id}`;
+      if (!this.#seen.has(`${inspector}: ${told.id}`))
+        told.run?.inspect((event) => this.#inspect(inspector, event));
+      inspectors.push(inspector);
+    }
+    for (const inspector of inspectors) {
+      const snapshot = this.#seen.get(`${inspector}: ${told.id}`);
+      const got = JSON.stringify([snapshot?.value, snapshot?.context.stepCount, snapshot?.status]);
+      const wanted = JSON.stringify([state.phase, state.stepCount, state.finished ? 'done' : 'active']);
+      if (got !== wanted) this.#fault(`${inspector} sees ${told.id} as ${got}, the run is ${wanted}`);
+    }
   }
 
   /** With nothing under way, the counters alone decide: nothing is reserved any more. */

@@ -129,7 +129,7 @@ describe('Where the run and its actor disagree', () => {
     const { rules } = createSupervisor();
     const standing = { phase: 'ACTING', stepCount: 0, loopCount: 0, inFlight: 1 };
     const mutate = MUTANTS['calls are not let go'] as (typeof MUTANTS)[string];
-    const actor = new RunActor(mutate(rules), rules, standing, null);
+    const actor = new RunActor(mutate(rules), rules, standing, null, { id: 'run' });
     expect(actor.take([{ type: 'call.fail' }], { ...standing, inFlight: 0 })).toBe(
       'The run and its XState actor disagree after call.fail: ' +
         'the run is in ACTING with 0 steps, 0 loops and 0 calls in flight, ' +

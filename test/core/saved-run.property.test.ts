@@ -69,7 +69,7 @@ function among<T>(all: readonly T[], number: number): T | undefined {
 }
 
 /** Does it, and says what came of it. */
-function perform(enforcement: Enforcement, runs: (Run | undefined)[], op: Op): string {
+function perform(enforcement: Enforcement, runs: Run[], op: Op): string {
   const run = among(runs, op.run);
   if (run === undefined) return 'there is no such run';
   switch (op.do) {
@@ -109,56 +109,39 @@ function stored(saved: SavedRun): SavedRun {
 }
 
 /**
- * All runs as resumed elsewhere, the outer ones first. Those whose call has ended meanwhile have nothing to go on in.
+ * All runs as resumed elsewhere, the outer ones first.
  *
- * @param interrupts Whether the calls of a run are interrupted, if it has no child run to go on in one of them.
+ * @param interrupts Whether the calls of which run are interrupted.
  */
 function resumed(
   enforcement: Enforcement,
-  runs: readonly (Run | undefined)[],
+  runs: readonly Run[],
   interrupts: (index: number) => boolean = () => false,
-): (Run | undefined)[] {
-  const envelopes = runs.map((run) => run && stored(run.save({ key: KEY })));
-  const back: (Run | undefined)[] = [];
-  envelopes.forEach((saved, index) => {
-    const parent = saved?.parent;
-    const around = parent && back[runs.findIndex((run) => run?.id === parent.run)];
-    const call = around?.callsInFlight.find(({ seq }) => seq === parent?.call);
-    const isLost = saved === undefined || (parent !== null && call === undefined);
-    const isParent = envelopes.some((other) => other?.parent?.run === saved?.id);
-    const inFlight = interrupts(index) && !isParent ? 'interrupt' : 'keep';
-    back.push(
-      isLost ? undefined : enforcement.resumeRun(saved, { key: KEY, inFlight, parent: call ?? null }),
-    );
-  });
+): Run[] {
+  const back: Run[] = [];
+  runs
+    .map((run) => stored(run.save({ key: KEY })))
+    .forEach((saved, index) => {
+      const parent = back.find(({ id }) => id === saved.parent?.run) ?? null;
+      const inFlight = interrupts(index) ? 'interrupt' : 'keep';
+      back.push(enforcement.resumeRun(saved, { key: KEY, inFlight, parent }));
+    });
   return back;
 }
 
-function where(run: Run | undefined) {
-  return (
-    run && [
-      run.id,
-      run.depth,
-      run.state,
-      run.validateActionPhase(),
-      run.callsInFlight.map(({ id, seq }) => [id, seq]),
-    ]
-  );
+function where(run: Run) {
+  const calls = run.callsInFlight.map(({ id, seq }) => [id, seq]);
+  return [run.id, run.parent?.id, run.depth, run.state, run.validateActionPhase(), calls];
 }
 
-function actorOf(run: Run | undefined) {
-  const snapshot = run?.actor.getSnapshot();
-  return snapshot && [snapshot.value, snapshot.status, snapshot.context];
+function actorOf(run: Run) {
+  const { value, status, context } = run.actor.getSnapshot();
+  return [value, status, context];
 }
 
 /** Both do the same from here on, and must come to the same. */
-function agree(
-  a: [Enforcement, (Run | undefined)[]],
-  b: [Enforcement, (Run | undefined)[]],
-  rest: readonly Op[],
-  actors: boolean,
-) {
-  const look = (runs: (Run | undefined)[]) => runs.map((run) => [where(run), actors ? actorOf(run) : null]);
+function agree(a: [Enforcement, Run[]], b: [Enforcement, Run[]], rest: readonly Op[], actors: boolean) {
+  const look = (runs: Run[]) => runs.map((run) => [where(run), actors ? actorOf(run) : null]);
   expect(look(b[1])).toEqual(look(a[1]));
   for (const op of rest) {
     expect(perform(b[0], b[1], op)).toBe(perform(a[0], a[1], op));
@@ -171,13 +154,12 @@ describe('SPEC §11: whatever runs do, and whenever they are saved', { timeout: 
     fc.assert(
       fc.property(setting, ops, ops, fc.boolean(), (setting, before, after, actors) => {
         const [here, there] = [enforcementOf(setting), enforcementOf(setting)];
-        const runs: (Run | undefined)[] = [here.beginRun({ id: 'r0' })];
+        const runs: Run[] = [here.beginRun({ id: 'r0' })];
         for (const op of before) perform(here, runs, op);
 
         const back = resumed(there, runs);
 
-        const known = runs.map((run, index) => (back[index] === undefined ? undefined : run));
-        agree([here, known], [there, back], after, actors);
+        agree([here, runs], [there, back], after, actors);
       }),
       { numRuns: 300 },
     );
@@ -192,19 +174,16 @@ describe('SPEC §11: whatever runs do, and whenever they are saved', { timeout: 
         fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
         (setting, before, after, interrupts) => {
           const [here, there] = [enforcementOf(setting), enforcementOf(setting)];
-          const runs: (Run | undefined)[] = [here.beginRun({ id: 'r0' })];
+          const runs: Run[] = [here.beginRun({ id: 'r0' })];
           for (const op of before) perform(here, runs, op);
-          const inFlight = runs.map((run) => run?.callsInFlight ?? []);
-
           const back = resumed(there, runs, (index) => interrupts[index] === true);
 
-          const known = runs.map((run, index) => (back[index] === undefined ? undefined : run));
-          known.forEach((run, index) => {
-            const gone = back[index]?.interrupted.length ?? 0;
-            expect([0, inFlight[index]?.length]).toContain(gone);
-            if (gone > 0) for (const call of [...(inFlight[index] ?? [])].reverse()) run?.afterCall(call);
+          runs.forEach((run, index) => {
+            const gone = back[index]?.interrupted ?? [];
+            expect(gone).toHaveLength(interrupts[index] ? run.callsInFlight.length : 0);
+            if (interrupts[index]) for (const call of [...run.callsInFlight].reverse()) run.afterCall(call);
           });
-          agree([here, known], [there, back], after, true);
+          agree([here, runs], [there, back], after, true);
         },
       ),
       { numRuns: 300 },
@@ -212,33 +191,24 @@ describe('SPEC §11: whatever runs do, and whenever they are saved', { timeout: 
   });
 
   test('however often processes die, no more calls take effect than the step budget allows', () => {
-    const life = fc.record({ ops, resumesChild: fc.boolean() });
+    const life = fc.record({ ops, withChildren: fc.boolean() });
     fc.assert(
       fc.property(fc.nat(12), fc.array(life, { minLength: 1, maxLength: 4 }), (maxSteps, lives) => {
         const options = { maxSteps, maxLoopsPerPhase: 3 };
-        let runs: (Run | undefined)[] = [enforcementOf({ options, dfa: true }).beginRun({ id: 'r0' })];
+        let runs: Run[] = [enforcementOf({ options, dfa: true }).beginRun({ id: 'r0' })];
         let effects = 0;
-        for (const { ops, resumesChild } of lives) {
+        for (const { ops, withChildren } of lives) {
           const enforcement = enforcementOf({ options, dfa: true });
           for (const op of ops) {
             // What ends well has taken effect.
-            const run = among(runs, op.run);
-            if (op.do === 'end' && op.ok && run?.callsInFlight.length) effects += 1;
+            if (op.do === 'end' && op.ok && among(runs, op.run)?.callsInFlight.length) effects += 1;
             perform(enforcement, runs, op.do === 'begin' ? { ...op, budget: 'shared' } : op);
           }
-          const [root, ...children] = runs.map((run) => run && stored(run.save()));
-          // So may have what was in flight.
-          for (const saved of [root, ...children]) effects += saved?.calls.length ?? 0;
+          // So may have what was in flight when the process dies.
+          for (const run of runs) effects += run.callsInFlight.length;
           expect(effects).toBeLessThanOrEqual(maxSteps);
-          if (root === undefined) return;
-          const again = enforcement.resumeRun(root);
-          runs = [again];
-          // Its agent goes on with the child run, or with none.
-          const child = children.find((saved) => saved?.parent?.run === 'r0' && saved.childCalls === 0);
-          const call = again.admit('research', {});
-          if (call instanceof Refusal || call instanceof Promise) continue;
-          if (resumesChild && child) runs.push(enforcement.resumeRun(child, { parent: call }));
-          again.failCall(call);
+          // The agent goes on with all of its child runs, or with none.
+          runs = resumed(enforcement, withChildren ? runs : runs.slice(0, 1), () => true);
         }
       }),
       { numRuns: 300 },
@@ -297,11 +267,11 @@ function mutated(saved: SavedRun, mutations: readonly Mutation[]): unknown {
 /** A run as it may be saved, and an enforcement to resume it in. */
 function anySaved(maxSteps: number, before: readonly Op[], which: number, key?: string) {
   const enforcement = enforcementOf({ options: { maxSteps, maxLoopsPerPhase: 3 }, dfa: true });
-  const runs: (Run | undefined)[] = [enforcement.beginRun({ id: 'r0' })];
+  const runs: Run[] = [enforcement.beginRun({ id: 'r0' })];
   for (const op of before) perform(enforcement, runs, op);
   const run = among(runs, which);
   if (run === undefined) throw new Error('there is one at least');
-  const parent = among(runs.find((other) => other?.id === run.parent?.id)?.callsInFlight ?? [], 0) ?? null;
+  const { parent } = run;
   return { enforcement, parent, saved: stored(run.save(key === undefined ? {} : { key })) };
 }
 

@@ -273,7 +273,7 @@ describe('SPEC §11.1: what is refused, and what is said of it', () => {
     ['parent', {}, 'shape', 'parent.run must be there, got undefined'],
     [
       'parent',
-      { run: 'r0', call: 1, budget: 'mine' },
+      { run: 'r0', call: 1, callId: 'c', budget: 'mine' },
       'shape',
       "parent.budget must be 'shared' or 'own', got \"mine\"",
     ],
@@ -432,7 +432,7 @@ describe('SPEC §11.4: runs inside of runs', () => {
 
   test('a child run says whose it is, and goes on in any call of that run', async () => {
     const { parent, child } = family();
-    expect(child.parent).toEqual({ run: 'p', call: 1, budget: 'shared' });
+    expect(child.parent).toEqual({ run: 'p', call: 1, callId: 'call-1', budget: 'shared' });
     const enforcement = enforcementOf();
     const resumed = enforcement.resumeRun(parent);
     await resumed.callTool('research', {}, async (ctx) => {
@@ -444,6 +444,33 @@ describe('SPEC §11.4: runs inside of runs', () => {
         'Step budget exhausted: 4/5 (parent run)',
       );
     });
+  });
+
+  test('or in the parent run, and so in the call in which it was begun', () => {
+    const { parent, child } = family();
+    const enforcement = enforcementOf();
+    const resumed = enforcement.resumeRun(parent, { inFlight: 'keep' });
+    const inner = enforcement.resumeRun(child, { parent: resumed });
+    const call = inner.inside(() => resumed.admit('search')) as Call;
+    expect(call.parent).toBe(resumed.callsInFlight[0]);
+  });
+
+  test('or in the parent run, where the call in which it was begun has ended', () => {
+    const { parent, child } = family();
+    const enforcement = enforcementOf();
+    const started: unknown[] = [];
+    enforcement.on(
+      (event) => event.type === 'run.started' && started.push([event.run, event.parent, event.call]),
+    );
+    const resumed = enforcement.resumeRun(parent);
+    const inner = enforcement.resumeRun(child, { parent: resumed });
+    expect([inner.parent, inner.save().parent]).toEqual([resumed, child.parent]);
+    expect(started).toEqual([
+      ['p', null, null],
+      ['c', 'p', 'call-1'],
+    ]);
+    resumed.finish();
+    expect(inner.state).toMatchObject({ finished: true, reason: 'parent run ended' });
   });
 
   test('it finds that call by itself, also around the runs of others', async () => {
@@ -467,15 +494,14 @@ describe('SPEC §11.4: runs inside of runs', () => {
       const enforcement = enforcementOf();
       const stranger = enforcement.beginRun({ id: 'x' }).admit('research') as Call;
       for (const [parent, got] of [
-        [undefined, 'none'],
-        [null, 'none'],
-        [stranger, 'one of run "x"'],
+        [undefined, 'no parent'],
+        [null, 'no parent'],
+        [stranger, 'a parent in run "x"'],
+        [stranger.run, 'a parent in run "x"'],
       ] as const) {
         const { differs, message } = refused(() => enforcement.resumeRun(child, { parent }));
         expect(differs).toBe('parent');
-        expect(message).toContain(
-          `it goes on in a call of run "p", and was given ${got}. Resume its parent run first`,
-        );
+        expect(message).toContain(`it goes on in run "p", and was given ${got}. Resume its parent run first`);
       }
     },
   );
@@ -515,10 +541,15 @@ describe('SPEC §11.4: runs inside of runs', () => {
       [family(1).parent, 'knows 1 and 1'],
       [family(2, 'shared', 0).parent, 'knows 0 and 2'],
     ] as const) {
-      const [call] = enforcement.resumeRun(parent, { inFlight: 'keep' }).callsInFlight;
-      const { differs, message } = refused(() => enforcement.resumeRun(child, { parent: call }));
+      const around = enforcement.resumeRun(parent, { inFlight: 'keep' });
+      const { differs, message } = refused(() => enforcement.resumeRun(child, { parent: around }));
       expect([differs, message]).toEqual(['parent', expect.stringContaining(knows)]);
     }
+    const around = enforcement.resumeRun(family(2).parent);
+    const more = edited(child, 'childCalls', 1);
+    expect(refused(() => enforcement.resumeRun(more, { parent: around })).message).toContain(
+      '3 calls in flight',
+    );
   });
 
   test('the same child run does not go on twice with what its parent holds', () => {
@@ -543,12 +574,12 @@ describe('SPEC §11.4: runs inside of runs', () => {
     expect(await answer).toMatchObject({ code: 'run-completed' });
   });
 
-  test('it does not lie deeper than it may', () => {
+  test.each([0, 6, null])('it does not lie deeper than it may: with %s levels', (levels) => {
     const { parent, child } = family();
     const enforcement = enforcementOf();
     const [call] = enforcement.resumeRun(parent, { inFlight: 'keep' }).callsInFlight;
-    const error = refused(() => enforcement.resumeRun(edited(child, 'maxDepth', 0), { parent: call }));
-    expect(error.message).toContain('maxDepth must be at least 1 inside of run "p", got 0');
+    const error = refused(() => enforcement.resumeRun(edited(child, 'maxDepth', levels), { parent: call }));
+    expect(error.message).toContain(`maxDepth must be from 1 to 5 inside of run "p", got ${levels}`);
   });
 
   test('in a parent run that has ended it ends at once', () => {

@@ -1,13 +1,17 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, symlinkSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect';
+import {
+  createWebSocketReceiver,
+  type StatelyActorEvent,
+  type StatelyInspectionEvent,
+} from '@statelyai/inspect';
 import { build } from 'esbuild';
 import { afterEach, expect, test, vi } from 'vitest';
+import { freePort } from '../free-port.ts';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 let program: ChildProcessByStdio<null, Readable, Readable> | undefined;
@@ -17,7 +21,7 @@ afterEach(() => {
 });
 
 // What a browser would show is what the receiver is sent; the page that shows it is Stately's.
-test('what the actor of examples/machines/watch.mjs does arrives at the inspector', {
+test('what the runs of examples/machines/watch.mjs do arrives at the inspector', {
   timeout: 120_000,
 }, async () => {
   const port = await freePort();
@@ -33,14 +37,20 @@ test('what the actor of examples/machines/watch.mjs does arrives at the inspecto
   const events: StatelyInspectionEvent[] = [];
   createWebSocketReceiver({ server: `ws://localhost:${port}` }).subscribe((event) => events.push(event));
 
-  const phases = () =>
-    events.flatMap((event) =>
-      event.type === '@xstate.snapshot' ? (event.snapshot as { value?: string }).value : [],
-    );
-  await vi.waitFor(() => expect(phases()).toContain('ANSWERING'), { timeout: 60_000 });
+  const actors = () => events.filter((event): event is StatelyActorEvent => event.type === '@xstate.actor');
+  const phasesOf = (actor: StatelyActorEvent | undefined) =>
+    events
+      .flatMap((event) =>
+        event.type === '@xstate.snapshot' && event.sessionId === actor?.sessionId
+          ? (event.snapshot as { value?: string }).value
+          : [],
+      )
+      .filter((phase, index, all) => phase !== all[index - 1]);
+  await vi.waitFor(() => expect(phasesOf(actors()[0])).toContain('ANSWERING'), { timeout: 60_000 });
+  const [run, child] = actors();
 
   expect(faults).toBe('');
-  expect(phases().filter((phase, index, all) => phase !== all[index - 1])).toEqual([
+  expect(phasesOf(run)).toEqual([
     'IDLE',
     'PLANNING',
     'ACTING',
@@ -50,8 +60,9 @@ test('what the actor of examples/machines/watch.mjs does arrives at the inspecto
     'OBSERVING',
     'ANSWERING',
   ]);
-  const actor = events.find((event) => event.type === '@xstate.actor');
-  const definition = JSON.parse(actor?.definition ?? '{}') as { states?: object };
+  expect(child).toMatchObject({ name: 'child', parentId: run?.sessionId });
+  expect(phasesOf(child)).toEqual(['IDLE', 'PLANNING', 'ACTING', 'OBSERVING', 'ANSWERING']);
+  const definition = JSON.parse(run?.definition ?? '{}') as { states?: object };
   expect(Object.keys(definition.states ?? {})).toHaveLength(7);
 });
 
@@ -70,14 +81,4 @@ async function watchProgram(): Promise<string> {
     external: ['@statelyai/*', 'xstate', '@xstate/*'],
   });
   return outfile;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (typeof address !== 'object' || address === null) throw new Error('no port');
-  return address.port;
 }

@@ -28,7 +28,7 @@ function packagesIn(files: Iterable<string>): string[] {
 }
 
 // YAML is read, and a JSON Schema or a command line made, by those only who ask for it.
-const AT_ONCE = ['fastest-levenshtein', 'valibot'];
+const AT_ONCE = ['@noble/hashes', 'fastest-levenshtein', 'valibot'];
 
 test('an import of the core loads no package that it may not need', () => {
   const files = importedAtOnce(join(root, 'dist/index.js'));

@@ -35,6 +35,10 @@ describe('the text of bytes', () => {
     );
   });
 
+  it('keeps a byte order mark behind a character that was cut', async () => {
+    expect(await decoded(Buffer.from('🙂\ufeff'), [2])).toBe('🙂\ufeff');
+  });
+
   it('comes in pieces that are not large, however large those of the bytes are', async () => {
     async function* one() {
       yield Buffer.from('ü'.repeat(500_000));

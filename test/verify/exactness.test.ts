@@ -86,6 +86,16 @@ describe('verification cuts the counters, and answers as an exploration of all o
     );
   });
 
+  test('for a phase behind a call, from which the way to an end leads through another call', () => {
+    const transitions: Transition[] = [
+      ['IDLE', 'ACTING'],
+      ['OBSERVING', 'REVIEWING'],
+      ['OBSERVING', 'REJECTED'],
+      ['REVIEWING', 'IDLE'],
+    ];
+    for (const budgets of BUDGETS) compare({ phases: USERS, transitions, ...budgets });
+  });
+
   test('for loop budgets on both sides of the cut, where the states past it are the same', () => {
     for (const maxLoopsPerPhase of [4, 5, 6, 7]) {
       const supervisor = createSupervisor({ maxSteps: 5, maxLoopsPerPhase });

@@ -12,8 +12,8 @@ import { OpenCalls } from '../open-calls.ts';
  *   it, the latest that is open); for one that was saved and is resumed here also `resumed`, with its `state` and `calls`.
  * - `call.started`: `run`, `tool`; `call`, `args`; for a nested call `parent`, the call that made it.
  * - `call.refused`: the same. It is replayed as a call that was asked for and has no result.
- * - `call.ended`: `run`, `ok`; `call`, or `tool`, or neither: then it is the oldest call that it can be; `interrupted`, if its
- *   end is not known.
+ * - `call.ended`: `run`, `ok`; `call`, or `tool`, or neither: then it is the oldest call that it can be. One that was
+ *   `interrupted` need not be open.
  * - `run.ended`: `run`; `reason`, if it was aborted.
  */
 export const phasegate: TraceFormat = {
@@ -259,7 +259,7 @@ class Recording {
   }
 
   #endCall(run: string, line: Line, at: number): void {
-    const ok = line.interrupted === true ? undefined : line.ok;
+    const { ok } = line;
     if (ok !== undefined && typeof ok !== 'boolean') {
       this.#fault(`"ok" must be true or false, got ${kindOf(ok)}`, at);
       return;
