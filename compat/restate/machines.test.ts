@@ -370,8 +370,8 @@ describe('the service', () => {
       return code !== 'undefined';
     });
     expect(await refusalOf(run.callTool('search', {}, nothing))).toEqual({
-      code: 'saved-run-refused',
-      message: expect.stringContaining('signature must be that of this content with this key'),
+      code: 'saved-tree-refused',
+      message: expect.stringContaining('it is not signed with this key'),
     });
   });
 

@@ -3,13 +3,12 @@ import { invalidArgument } from '../errors.ts';
 import { checkKey, type Key } from '../hash.ts';
 import { checkOptions } from '../options.ts';
 import { checkTimeout } from '../run-options.ts';
-import type { SaveOptions } from '../saved-run.ts';
 import { answerToError } from './answers.ts';
 import { ensurePromiseWithResolvers } from './promise-with-resolvers.ts';
 import type { Answer, Change, Requests } from './protocol.ts';
 import type { HandlerOptions, ObjectContext, RestateSdk, SendOptions, UsedSdk } from './restate-sdk.ts';
-import { loadTree, type SavedTree, saveTree } from './saved-tree.ts';
-import type { Tree } from './tree.ts';
+import { loadTree, newParts, type SavedTree, saveTree } from './saved-tree.ts';
+import { Tree } from './tree.ts';
 
 /** How the object is made that holds runs. */
 export interface PhasegateObjectOptions {
@@ -88,20 +87,22 @@ export function phasegateObject<Sdk extends RestateSdk>(
   if (leaseMs < 1000) throw invalidArgument('leaseMs', '1000 or more', leaseMs);
   checkTimeout('idleMs', idleMs);
   checkTimeout('retentionMs', retentionMs);
-  // A key that is undefined is one that someone forgot to set, and is refused as such.
-  const sealing: SaveOptions = Object.hasOwn(options, 'key') ? { key: keyOf(options.key) } : {};
+  // A key that is undefined is one that someone forgot to set.
+  if (Object.hasOwn(options, 'key')) checkKey(options.key);
+  const { key } = options;
   ensurePromiseWithResolvers();
 
   const { object, handlers, rpc } = restate as unknown as UsedSdk;
   const limits = { leaseMs, idleMs, retentionMs };
-  const load = (kept: SavedTree | null, now: number) => loadTree(enforcement, limits, now, kept, sealing);
+  const load = (kept: SavedTree | null, now: number) =>
+    new Tree(enforcement, limits, now, kept === null ? newParts(now) : loadTree(enforcement, kept, key));
 
   async function outcomeOf(kept: SavedTree | null, act: Act): Promise<Outcome> {
     try {
       const tree = load(kept, Date.now());
       const answer = await act(tree);
       const tendIn = tree.schedule();
-      const keep = answer === false || tree.parts.branches.size === 0 ? null : saveTree(tree, sealing);
+      const keep = answer === false || tree.parts.branches.size === 0 ? null : saveTree(tree.parts, key);
       return { answer, keep, wakes: [...tree.wakes], tendIn };
     } catch (error) {
       return { answer: answerToError(error), keep: kept, wakes: [], tendIn: null };
@@ -171,11 +172,6 @@ export function phasegateObject<Sdk extends RestateSdk>(
 interface Itself {
   lineUp(request: Requests['lineUp']): Promise<Answer>;
   tend(at: number | null, options: SendOptions): void;
-}
-
-function keyOf(key: unknown): Key {
-  checkKey(key);
-  return key;
 }
 
 const OPTIONS = [

@@ -72,12 +72,16 @@ export interface RemoteEnforcement {
   /**
    * Begins a run, runs the agent inside of it, and finishes it whatever happens (SPEC §6.1).
    *
+   * @param options How the run is begun; or a run that was begun or joined.
    * @returns What the agent returns. It rejects with what the agent throws, and as soon as the run is aborted: with the
    *   reason if that is an error, else with a `RunAbortedError`; at the deadline with one of code `run-timeout`.
    * @example
    * const answer = await enforcement.withRun(() => agent(question), { timeoutMs: 60_000 });
    */
-  withRun<T>(agent: (run: RemoteRun) => T | PromiseLike<T>, options?: RemoteRunOptions): Promise<T>;
+  withRun<T>(
+    agent: (run: RemoteRun) => T | PromiseLike<T>,
+    options?: RemoteRunOptions | RemoteRun,
+  ): Promise<T>;
   /**
    * Puts a tool under enforcement: the same parameters, the same result. It finds its run by itself, and its caller. It
    * needs `AsyncLocalStorage`: where the platform has none, use `run.callTool`.
@@ -120,6 +124,7 @@ export function remoteEnforcement(options: RemoteOptions): RemoteEnforcement {
   if (typeof onUndelivered !== 'function')
     throw invalidArgument('onUndelivered', 'a function', onUndelivered);
   if (typeof fetch !== 'function') throw invalidArgument('fetch', 'a function', fetch);
+  if (typeof headers !== 'object' || headers === null) throw invalidArgument('headers', 'an object', headers);
   const machine = crypto.randomUUID();
   let keys = 0;
   return new AskingEnforcement({
@@ -132,7 +137,12 @@ export function remoteEnforcement(options: RemoteOptions): RemoteEnforcement {
       keys += 1;
       return `${machine}.${keys}`;
     },
-    undelivered: onUndelivered,
+    // Whatever it does, the result of a call is not lost to it.
+    undelivered: (...what) => {
+      try {
+        onUndelivered(...what);
+      } catch {}
+    },
   });
 }
 
@@ -176,7 +186,7 @@ class AskingEnforcement implements RemoteEnforcement {
   }
 
   async joinRun(where: string | RunAddress): Promise<RemoteRun> {
-    const { root, run } = typeof where === 'string' ? { root: where, run: where } : where;
+    const { root, run } = typeof where === 'string' ? { root: where, run: where } : (where ?? {});
     if (typeof root !== 'string' || typeof run !== 'string') {
       throw invalidArgument('where', 'the id of an outermost run, or the address of a run', where);
     }
@@ -185,9 +195,13 @@ class AskingEnforcement implements RemoteEnforcement {
     return this.#runOf({ root, run }, answer);
   }
 
-  async withRun<T>(agent: (run: RemoteRun) => T | PromiseLike<T>, options?: RemoteRunOptions): Promise<T> {
+  async withRun<T>(
+    agent: (run: RemoteRun) => T | PromiseLike<T>,
+    options?: RemoteRunOptions | RemoteRun,
+  ): Promise<T> {
     if (typeof agent !== 'function') throw invalidArgument('agent', 'a function', agent);
-    return (await this.beginRun(options)).drive(agent);
+    const run = options instanceof RemoteRun ? options : await this.beginRun(options);
+    return run.drive(agent);
   }
 
   tool<This, Params extends unknown[], Result>(

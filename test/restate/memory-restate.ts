@@ -58,6 +58,12 @@ export class MemoryRestate {
     return Object.fromEntries([...state].map(([name, value]) => [name, JSON.parse(value)]));
   }
 
+  /** As whoever can write to Restate may do. */
+  edit(object: string, key: string, change: (text: string) => string): void {
+    const state = this.#state.get(`${object}/${key}`);
+    for (const [name, value] of state ?? []) state?.set(name, change(value));
+  }
+
   invoke(object: string, key: string, name: string, input: unknown): Promise<unknown> {
     const handler = this.#objects.get(object)?.handlers[name];
     if (handler === undefined) throw new Error(`There is no handler ${object}/${name}`);

@@ -59,6 +59,24 @@ describe('withRun', () => {
     await expect(stopped).rejects.toThrow('stop');
   });
 
+  test('goes on with a run that was begun before, and finishes it', async () => {
+    const { machine } = serve();
+    const run = await machine().beginRun({ id: 'seven' });
+    const one = machine();
+    await one.withRun((joined) => joined.callTool('search', {}, page), await one.joinRun('seven'));
+    expect(await run.state()).toMatchObject({ finished: true, stepCount: 1 });
+    await expect(one.withRun(page, await one.joinRun('seven'))).resolves.toBe('a page');
+  });
+
+  test('does not run an agent in a run that was aborted', async () => {
+    const { machine } = serve();
+    const one = machine();
+    await (await machine().beginRun({ id: 'seven' })).abort('enough');
+    const agent = vi.fn();
+    await expect(one.withRun(agent, await one.joinRun('seven'))).rejects.toMatchObject({ reason: 'enough' });
+    expect(agent).not.toHaveBeenCalled();
+  });
+
   test('takes an agent', async () => {
     await expect(
       serve()
@@ -334,7 +352,10 @@ describe('where no answer comes', () => {
     const told: unknown[] = [];
     const one = machine({
       reportMs: 1000,
-      onUndelivered: (error, run, call) => told.push([(error as { code: string }).code, run, call?.tool]),
+      onUndelivered: (error, run, call) => {
+        told.push([(error as { code: string }).code, run, call?.tool]);
+        throw new Error('nobody minds this');
+      },
       fetch: (url, init) =>
         /afterCall|failCall|finish/.test(String(url))
           ? Promise.reject(new Error('gone'))
@@ -351,23 +372,67 @@ describe('where no answer comes', () => {
   });
 });
 
-describe('what is kept is signed, with a key', () => {
+describe('what is kept', () => {
   const key = 'a secret of 16 bytes or more';
 
-  test('and runs go on as without', async () => {
-    const run = await serve({}, {}, { key }).machine().beginRun();
-    await run.callTool('search', {}, page);
-    expect((await run.state()).stepCount).toBe(1);
+  async function begun(options: { readonly key?: string }) {
+    const world = serve({}, {}, options);
+    const run = await world.machine().beginRun();
+    await run.callTool('search', { when: new Date(0), nothing: undefined }, page);
+    const call = () => refusalOf(run.callTool('search', {}, page));
+    return { ...world, run, call };
+  }
+
+  test('is signed, with a key, and runs go on as without', async () => {
+    const { run, call } = await begun({ key });
+    expect(await call()).toBe('a page');
+    expect((await run.state()).stepCount).toBe(2);
   });
 
-  test('or what is kept under other rules is refused', async () => {
-    const old = serve({ maxSteps: 3 });
-    const run = await old.machine().beginRun();
-    const there = await old.machine().joinRun(run.id);
-    phasegateObject(old.restate.sdk, { enforcement: serve({ maxSteps: 4 }).enforcement });
-    expect(await refusalOf(run.callTool('search', {}, page))).toMatchObject({ code: 'saved-run-refused' });
-    await expect(there.state()).rejects.toMatchObject({ code: 'saved-run-refused' });
-    await expect(there.propose('PLANNING')).rejects.toMatchObject({ code: 'saved-run-refused' });
+  test.each(['"stepCount":1', '"deadline":null', '"signature":"'])(
+    'is refused when it was edited at %s',
+    async (member) => {
+      const { restate, run, call } = await begun({ key });
+      restate.edit('phasegate', run.id, (text) =>
+        text.replace(member, (found) => found.replace(/1|null|$/, '0')),
+      );
+      const why = 'What is kept of this run cannot be used: it is not signed with this key';
+      expect(await call()).toEqual({ code: 'saved-tree-refused', message: `Cannot call search: ${why}` });
+      await expect(run.state()).rejects.toMatchObject({ code: 'saved-tree-refused', message: why });
+    },
+  );
+
+  test('is refused without the key that signed it, and unsigned where there is a key', async () => {
+    const signed = await begun({ key });
+    phasegateObject(signed.restate.sdk, { enforcement: signed.enforcement });
+    expect(await signed.call()).toMatchObject({
+      message: expect.stringContaining('this service has no key'),
+    });
+    const unsigned = await begun({});
+    phasegateObject(unsigned.restate.sdk, { enforcement: unsigned.enforcement, key });
+    expect(await unsigned.call()).toMatchObject({ code: 'saved-tree-refused' });
+  });
+
+  test('is refused when it is of another version', async () => {
+    const { restate, run, call } = await begun({});
+    restate.edit('phasegate', run.id, (text) => text.replace('"version":1', '"version":2'));
+    expect(await call()).toMatchObject({
+      code: 'saved-tree-refused',
+      message: expect.stringContaining('its version is 2, and this service reads 1'),
+    });
+  });
+
+  test('is refused under other rules', async () => {
+    const { restate, run, call } = await begun({});
+    phasegateObject(restate.sdk, { enforcement: serve({ maxSteps: 4 }).enforcement });
+    expect(await call()).toMatchObject({ code: 'saved-run-refused' });
+    await expect(run.propose('PLANNING')).rejects.toMatchObject({ code: 'saved-run-refused' });
+  });
+
+  test('holds no more than is needed: a call that is over leaves its name', async () => {
+    const { restate, run } = await begun({});
+    const { settled } = restate.stateOf('phasegate', run.id)['tree'] as { settled: unknown };
+    expect(settled).toEqual([[expect.any(String), { ended: { tool: 'search', callId: 'call-1' } }]]);
   });
 });
 
@@ -411,6 +476,7 @@ describe('options', () => {
     [{ sendArgs: 'no' }, 'sendArgs must be true or false'],
     [{ onUndelivered: 1 }, 'onUndelivered must be a function'],
     [{ fetch: 1 }, 'fetch must be a function'],
+    [{ headers: 'x' }, 'headers must be an object'],
     [{ retries: 1 }, 'There is no option "retries" of a remote enforcement'],
   ])('of a remote enforcement: %o', (options, message) => {
     const ingress =
@@ -429,6 +495,7 @@ describe('options', () => {
     const one = serve().machine();
     await expect(one.beginRun({ timeoutMs: 0 })).rejects.toMatchObject({ code: 'invalid-argument' });
     await expect(one.joinRun({} as never)).rejects.toMatchObject({ code: 'invalid-argument' });
+    await expect(one.joinRun(null as never)).rejects.toMatchObject({ code: 'invalid-argument' });
     const run = await one.beginRun({ maxDepth: Number.POSITIVE_INFINITY, budget: 'own' });
     expect(run.parent).toBeNull();
     const shallow = await one.beginRun({ maxDepth: 0 });

@@ -103,6 +103,19 @@ function playRemotely(machines: readonly RemoteEnforcement[], actions: readonly 
 
 const RULES = { maxSteps: 6, maxLoopsPerPhase: 2 };
 
+/** The service dies at some steps, and some answers get lost: then the request arrives once more, and Restate does not know it. */
+function unlucky(world: ReturnType<typeof serve>, luck: Iterator<number>): RemoteEnforcement[] {
+  const { restate, machine } = world;
+  const draw = () => luck.next().value as number;
+  restate.crashes = () => draw() < 2;
+  restate.remembers = false;
+  const fetchTwice: typeof fetch = async (url, init) => {
+    const answer = await restate.fetch(url, init);
+    return draw() < 5 ? restate.fetch(url, init) : answer;
+  };
+  return [machine({ fetch: fetchTwice }), machine({ fetch: fetchTwice })];
+}
+
 test('whatever dies, and whatever is asked twice, the answers are those of one process', async () => {
   let died = 0;
   await fc.assert(
@@ -112,20 +125,51 @@ test('whatever dies, and whatever is asked twice, the answers are those of one p
       fc.constantFrom('deny', 'terminate'),
       async (actions, luck, onBudgetExhausted) => {
         const world = serve({ ...RULES, onBudgetExhausted }, { parallel: 'concurrent' });
-        const { restate, machine, enforcement } = world;
-        restate.crashes = () => luck.next().value < 2;
-        restate.remembers = false;
-        // Some answers get lost, so that the request arrives once more; Restate itself does not know it.
-        const fetchTwice: typeof fetch = async (url, init) => {
-          const answer = await restate.fetch(url, init);
-          return luck.next().value < 5 ? restate.fetch(url, init) : answer;
-        };
-        const machines = [machine({ fetch: fetchTwice }), machine({ fetch: fetchTwice })];
-        expect(await playRemotely(machines, actions)).toEqual(await playLocally(enforcement, actions));
-        died += restate.died;
+        const machines = unlucky(world, luck);
+        expect(await playRemotely(machines, actions)).toEqual(await playLocally(world.enforcement, actions));
+        died += world.restate.died;
       },
     ),
     { numRuns: 150 },
   );
   expect(died).toBeGreaterThan(100);
+});
+
+test('whatever dies, and whatever is asked twice, calls at once are made one after another, and each once', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 12 }),
+      fc.infiniteStream(fc.nat(9)),
+      fc.infiniteStream(fc.nat(3)),
+      async (calls, luck, fails) => {
+        const machines = unlucky(serve({ maxSteps: 8, maxLoopsPerPhase: 2 }), luck);
+        const first = await (machines[0] as RemoteEnforcement).beginRun();
+        const runs = await Promise.all(machines.map((machine) => machine.joinRun(first.id)));
+        let [ran, failed, running] = [0, 0, 0];
+        const one = async (_: unknown, i: number) => {
+          const run = runs[i % 2] as RemoteRun;
+          await run.callTool('search', { i }, async () => {
+            running += 1;
+            expect(running).toBe(1);
+            await Promise.resolve();
+            running -= 1;
+            if (fails.next().value === 0) {
+              failed += 1;
+              throw new Error('the tool failed');
+            }
+            ran += 1;
+          });
+        };
+        const outcomes = await Promise.allSettled(Array.from({ length: calls }, one));
+        const refused = outcomes.filter(
+          (outcome) => outcome.status === 'rejected' && outcome.reason instanceof ToolExecutionBlocked,
+        );
+        expect(ran + failed + refused.length).toBe(calls);
+        expect(await first.state()).toMatchObject({ stepCount: ran, inFlight: 0 });
+        expect(ran).toBeLessThanOrEqual(8);
+        if (failed === 0) expect(ran).toBe(Math.min(calls, 8));
+      },
+    ),
+    { numRuns: 60 },
+  );
 });
