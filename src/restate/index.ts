@@ -30,5 +30,5 @@ export {
   type RemoteRunOptions,
   remoteEnforcement,
 } from './remote-enforcement.ts';
-export type { RemoteCall, RemoteCallOptions, RemoteRun } from './remote-run.ts';
+export type { RemoteBody, RemoteCall, RemoteCallOptions, RemoteRun } from './remote-run.ts';
 export type { RestateSdk } from './restate-sdk.ts';

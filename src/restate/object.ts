@@ -79,6 +79,9 @@ export function phasegateObject<Sdk extends RestateSdk>(
     idleMs = DAY_MS,
     retentionMs = DAY_MS,
   } = options;
+  if (typeof restate?.object !== 'function') {
+    throw invalidArgument('restate', "the SDK: import * as restate from '@restatedev/restate-sdk'", restate);
+  }
   if (typeof enforcement?.resumeRun !== 'function') {
     throw invalidArgument('enforcement', 'what createEnforcement returns', enforcement);
   }

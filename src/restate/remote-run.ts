@@ -128,6 +128,7 @@ export class RemoteRun {
     } catch (error) {
       // It may be admitted all the same, or yet arrive.
       this.#withdraw(asked, error);
+      if (this.#ended !== undefined) throw this.#refusedAtEnd(asked);
       const code = error instanceof PhasegateError ? error.code : 'enforcement-failed';
       throw this.#refused(asked, code, `Cannot call ${tool}: ${messageOf(error)}`);
     }
@@ -188,9 +189,8 @@ export class RemoteRun {
 
   /** Ends the run in ANSWERING, once (SPEC §6.1). @throws {PhasegateError} (rejects) `enforcement-unreachable`. */
   async finish(): Promise<void> {
-    const known = this.#ended !== undefined;
+    if (this.#ended !== undefined) return;
     this.#close(null, undefined);
-    if (known) return;
     await this.#ask('finish', { run: this.id }, ['done'], { withinMs: this.#host.reportMs });
   }
 
@@ -268,7 +268,7 @@ export class RemoteRun {
         withinMs,
         signal,
       });
-      // The answer may have been long under way, and the lease of the call be over.
+      // It was offered, to whoever is there still; and the answer may have been long under way.
       if (answer.is === 'admitted') answer = await this.#renew(call, timeoutMs);
     }
     if (answer.is === 'admitted' && answer.call !== call) {

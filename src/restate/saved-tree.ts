@@ -17,7 +17,7 @@ export interface SavedTree {
   /** Outer runs before those inside of them. */
   readonly runs: readonly (Omit<Branch, 'run'> & { readonly saved: SavedRun })[];
   /** The calls in flight: their keys, and their numbers in their runs. */
-  readonly open: readonly (CallName & { readonly seq: number; readonly leaseUntil: number | null })[];
+  readonly open: readonly (CallName & Omit<OpenCall, 'branch' | 'call'> & { readonly seq: number })[];
   readonly waiting: readonly {
     readonly asked: Requests['beforeCall'];
     readonly until: number | null;
@@ -57,9 +57,9 @@ export function loadTree(enforcement: Enforcement, tree: SavedTree, key: Key | u
     const parent = saved.parent === null ? null : callOf(branches, saved.parent.run, saved.parent.call);
     branches.set(saved.id, { ...rest, run: enforcement.resumeRun(saved, { inFlight: 'keep', parent }) });
   }
-  const open = tree.open.map(({ run, call, seq, leaseUntil }): [string, OpenCall] => [
+  const open = tree.open.map(({ run, call, seq, ...rest }): [string, OpenCall] => [
     call,
-    { branch: branches.get(run) as Branch, call: callOf(branches, run, seq), leaseUntil },
+    { ...rest, branch: branches.get(run) as Branch, call: callOf(branches, run, seq) },
   ]);
   const waiting = tree.waiting.map(({ asked, until, awakeables }): [string, WaitingCall] => [
     asked.call,
@@ -76,21 +76,9 @@ export function saveTree(parts: TreeParts, key: Key | undefined): SavedTree {
   const tree: SavedTree = {
     version: VERSION,
     runs: [...branches.values()].map(({ run, ...rest }) => ({ ...rest, saved: run.save() })),
-    open: [...open].map(
-      ([
-        call,
-        {
-          branch,
-          call: { seq },
-          leaseUntil,
-        },
-      ]) => ({
-        run: branch.run.id,
-        call,
-        seq,
-        leaseUntil,
-      }),
-    ),
+    open: [...open].map(([key, { branch, call, ...rest }]) => {
+      return { ...rest, run: branch.run.id, call: key, seq: call.seq };
+    }),
     waiting: [...waiting.values()],
     settled: [...settled],
     touched,

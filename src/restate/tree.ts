@@ -42,6 +42,8 @@ export interface OpenCall {
   readonly call: Call;
   /** `null`: never. */
   leaseUntil: number | null;
+  /** Whether it came from the line, and whoever waited has yet to say that he knows: before that no body starts. */
+  offered: boolean;
 }
 
 /** A call in line, with whom to wake when it is decided. */
@@ -129,9 +131,10 @@ export class Tree {
       if (deadline !== null && deadline <= now) end(branch, `timeout after ${timeoutMs} ms`, true);
       if (parent === null && touched + idleMs <= now) end(branch, `nothing asked for ${idleMs} ms`, false);
     }
-    // Its tool may have done its work, so it is charged (SPEC §11.2).
-    for (const [key, { leaseUntil }] of open)
-      if (leaseUntil !== null && leaseUntil <= now) this.#endCall(key, true);
+    // Its tool may have done its work, so it is charged (SPEC §11.2); not if it was only offered.
+    for (const [key, { leaseUntil, offered }] of open) {
+      if (leaseUntil !== null && leaseUntil <= now) this.#endCall(key, !offered);
+    }
     for (const [key, { asked, until }] of waiting) {
       if (until !== null && until <= now) this.#refuseWaiting(key, asked);
     }
@@ -147,7 +150,9 @@ export class Tree {
   schedule(): number | null {
     const { tendAt } = this.parts;
     const due = this.#due;
-    if (due === Number.POSITIVE_INFINITY || (tendAt !== null && tendAt <= due)) return null;
+    // One that is past came to nothing, or is about to come.
+    const isArranged = tendAt !== null && tendAt > this.#now && tendAt <= due;
+    if (isArranged || due === Number.POSITIVE_INFINITY) return null;
     this.parts.tendAt = due;
     return Math.max(0, due - this.#now);
   }
@@ -192,7 +197,7 @@ export class Tree {
         if (branch === undefined) return refused(noActiveRun(asked));
         const known = this.#answerTo(asked.call, branch);
         if (known !== undefined) return known;
-        if (!this.#mustWait(asked, branch)) return this.#decide(asked, branch);
+        if (!this.#mustWait(asked, branch)) return this.#decide(asked, branch, false);
         const { waitTimeoutMs } = hostOf(branch);
         const until = finiteOrNull(this.#now + waitTimeoutMs);
         waiting.set(asked.call, { asked, until, awakeables: [] });
@@ -222,7 +227,7 @@ export class Tree {
 
       renewCall: ({ run, call }) => {
         const open = this.parts.open.get(call);
-        if (open !== undefined) open.leaseUntil = this.#leaseUntil;
+        if (open !== undefined) Object.assign(open, { leaseUntil: this.#leaseUntil, offered: false });
         return this.#answerAgain(run, call);
       },
 
@@ -249,7 +254,7 @@ export class Tree {
     return inFlight > 0 || [...waiting.values()].some(({ asked }) => asked.run === branch.run.id);
   }
 
-  async #decide(asked: Requests['beforeCall'], branch: Branch): Promise<Answer> {
+  async #decide(asked: Requests['beforeCall'], branch: Branch, offered: boolean): Promise<Answer> {
     const { open } = this.parts;
     const { call: key, tool, args, callId } = asked;
     const parent = asked.parent === null ? undefined : open.get(asked.parent);
@@ -258,7 +263,7 @@ export class Tree {
         callId: callId ?? undefined,
         parent: parent?.call ?? null,
       });
-      open.set(key, { branch, call, leaseUntil: this.#leaseUntil });
+      open.set(key, { branch, call, leaseUntil: this.#leaseUntil, offered });
       const answer = admitted(key, call, branch);
       this.#wake(key, answer);
       return answer;
@@ -329,7 +334,7 @@ export class Tree {
     for (const { asked } of this.parts.waiting.values()) {
       const branch = this.#branch(asked.run);
       const { finished, inFlight } = branch.run.state;
-      if (finished || inFlight === 0) await this.#decide(asked, branch);
+      if (finished || inFlight === 0) await this.#decide(asked, branch, true);
     }
     this.#lookForEnds();
   }

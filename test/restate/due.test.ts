@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { RemoteRun } from '../../src/restate/index.ts';
+import { phasegateObject, type RemoteRun } from '../../src/restate/index.ts';
 import { pass, refusalOf, serve } from './world.ts';
 
 beforeEach(() => {
@@ -105,6 +105,26 @@ describe('a call in line', () => {
     expect(await second).toMatchObject({ code: 'wait-timeout' });
   });
 
+  test('whose machine has died is offered, not taken up, and not charged; then the next one goes on', async () => {
+    const world = serve({}, {}, { leaseMs: 30_000 });
+    const one = await world.machine().beginRun();
+    const long = await one.beforeCall('long');
+    let dead = false;
+    const fetch: typeof world.restate.fetch = (url, init) =>
+      dead ? forever() : world.restate.fetch(url, init);
+    const doomed = await world.machine({ fetch }).joinRun(one.id);
+    void doomed.beforeCall('doomed').catch(() => {});
+    await pass(100);
+    dead = true;
+    const next = one.callTool('next', {}, () => 'a page');
+    await pass(100);
+    await one.afterCall(long);
+    expect(await one.state()).toMatchObject({ stepCount: 1, inFlight: 1 });
+    await pass(30_000);
+    expect(await next).toBe('a page');
+    expect(await one.state()).toMatchObject({ stepCount: 2, inFlight: 0 });
+  });
+
   test('waits for as long as it takes where there is no limit', async () => {
     const world = serve({}, { waitTimeoutMs: Number.POSITIVE_INFINITY });
     const run = await world.machine().beginRun();
@@ -152,7 +172,7 @@ describe('a call in line', () => {
     await pass(40_000);
     expect(await next).toMatchObject({ code: 'call-ended' });
     expect(started).toBe(false);
-    expect(await one.state()).toMatchObject({ stepCount: 2, inFlight: 0 });
+    expect(await one.state()).toMatchObject({ stepCount: 1, inFlight: 0 });
   });
 });
 
@@ -213,6 +233,19 @@ describe('a run', () => {
     });
     await root.afterCall(call);
     expect((await root.state()).stepCount).toBe(61);
+  });
+
+  test('that could not be read when something was due comes to it with the next question', async () => {
+    const world = serve();
+    const run = await world.machine().beginRun({ timeoutMs: 60_000 });
+    const there = await world.machine().joinRun(run.id);
+    phasegateObject(world.restate.sdk, { enforcement: serve({ maxSteps: 1 }).enforcement });
+    await pass(60_000);
+    await expect(there.state()).rejects.toMatchObject({ code: 'saved-run-refused' });
+    phasegateObject(world.restate.sdk, { enforcement: world.enforcement });
+    await there.propose('PLANNING');
+    await pass(1);
+    expect(await there.state()).toMatchObject({ finished: true, reason: 'timeout after 60000 ms' });
   });
 
   test('calls the object for one thing at a time: for what is due first', async () => {

@@ -467,6 +467,12 @@ describe('options', () => {
     expect(() => phasegateObject(restate.sdk, options as never)).toThrow(message);
   });
 
+  test('the SDK is given to the object', () => {
+    expect(() => phasegateObject(undefined as never, { enforcement })).toThrow(
+      "restate must be the SDK: import * as restate from '@restatedev/restate-sdk', got undefined",
+    );
+  });
+
   test.each([
     [{}, 'ingress must be an address'],
     [{ ingress: 'restate:8080' }, 'ingress must be an address'],
