@@ -23,7 +23,12 @@ const hooks = globalThis.process?.getBuiltinModule?.('node:async_hooks') as
   | typeof import('node:async_hooks')
   | undefined;
 
-const storage: AsyncLocalStorage<Frame> | undefined = hooks && new hooks.AsyncLocalStorage<Frame>();
+const storage = createStorage<Frame>();
+
+/** What follows code through its awaits; absent where the platform has none. */
+export function createStorage<T>(): AsyncLocalStorage<T> | undefined {
+  return hooks && new hooks.AsyncLocalStorage<T>();
+}
 
 /** Runs a function inside a call's body, or inside a run. */
 export function runInside<A, T>(frame: Frame, fn: (argument: A) => T, argument: A): T {

@@ -58,7 +58,8 @@ function write(folder: string, name: string, text: string): void {
   writeFileSync(join(folder, name.replace(/ts$/, 'js')), transpile(text, name));
 }
 
-function faultsOf(files: readonly string[]): string {
+/** What a strict compiler says of files in a framework's folder. */
+export function faultsOf(files: readonly string[]): string {
   const configPath = resolve('tsconfig.json');
   const { options } = ts.parseJsonConfigFileContent(
     ts.readConfigFile(configPath, ts.sys.readFile).config,

@@ -196,6 +196,9 @@ function refusalCodes(): string[] {
 }
 
 /** Refusals, and whatever an error of the package is made with. */
+/** The classes themselves; and what a service answered, whose code is one of the service's. */
+const PASS_ON = new Set(['errors.ts', join('restate', 'protocol.ts')]);
+
 function codesIn(sources: typeof SOURCES): Set<string> {
   const codes = new Set(refusalCodes());
   for (const { name, text } of sources) {
@@ -210,7 +213,7 @@ function codesIn(sources: typeof SOURCES): Set<string> {
     // Each is found by one of these, so none is made in another way unseen.
     const all = text.match(/new (?:PhasegateError|RunAbortedError)\(/g)?.length ?? 0;
     const literal = text.match(/new (?:PhasegateError|RunAbortedError)\(\s*'/g)?.length ?? 0;
-    const passedOn = name === 'errors.ts' ? 0 : all - literal;
+    const passedOn = PASS_ON.has(name) ? 0 : all - literal;
     expect(passedOn, `${name} makes an error with a code that is no literal`).toBe(0);
   }
   return codes;

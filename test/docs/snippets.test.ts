@@ -59,8 +59,19 @@ const { UPDATE_DOCS } = process.env;
 const lineCounts = new Map(PAGES.map((page) => [page, readPage(page).split('\n').length]));
 const pages = PAGES.filter((page) => !NOT_RUN_HERE.includes(page)).map((page) => ({
   page,
-  blocks: blocksOf(page),
+  blocks: blocksOf(page).filter(
+    (block, index, blocks) => !(needsServer(block) || isOutputOf(blocks[index - 1], block)),
+  ),
 }));
+
+/** Restate's server, with which compat/restate/docs.test.ts runs it. */
+function needsServer({ language, text }: Block): boolean {
+  return language === 'ts' && text.includes("'phasegate/restate'");
+}
+
+function isOutputOf(before: Block | undefined, { language }: Block): boolean {
+  return language === 'text' && before !== undefined && needsServer(before);
+}
 
 describe.each(pages.filter(({ blocks }) => blocks.length > 0))(
   'the snippets of $page',
