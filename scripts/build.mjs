@@ -8,6 +8,7 @@ import { core, coreEntries, outsideOfCore } from './build/core.mjs';
 import { copyDeclarations } from './build/declarations.mjs';
 import { commandEntries, libraryEntries } from './build/entries.mjs';
 import { licences } from './build/licences.mjs';
+import { buildPage } from './build/page.mjs';
 import { configSchemaText } from './build/schema.mjs';
 import { versionOnly } from './build/version.mjs';
 
@@ -48,6 +49,7 @@ async function buildModules(extension, entry) {
 await buildModules('js', { ...otherEntries, ...commandEntries });
 await buildModules('cjs', otherEntries);
 await toCommonJs('dist');
+await buildPage('dist/inspect', [collected.plugin]);
 // What runs the build's result in a minute needs no declarations, which take the longest.
 if (!process.argv.includes('--no-types')) {
   await build({ config: false, silent: true, entry: libraryEntries, format: 'esm', dts: { only: true } });

@@ -24,17 +24,20 @@ export function rect({ x, y, width, height }: Box, radius: number, className?: s
 
 /** A way with an arrow's head at its end. */
 export function arrow(points: readonly Point[], className: string): string {
+  const { line, head } = arrowOf(points);
+  return line === '' ? '' : `<path class="${className}" d="${line}"/><path class="pg-head" d="${head}"/>`;
+}
+
+/** The paths of a way and of the arrow's head at its end; both empty where there is no way. */
+export function arrowOf(points: readonly Point[]): { readonly line: string; readonly head: string } {
   const end = points.at(-1);
   const before = points.at(-2);
-  if (end === undefined || before === undefined) return '';
+  if (end === undefined || before === undefined) return { line: '', head: '' };
   const base = towards(end, before, HEAD.length);
   const along = { x: (end.x - base.x) / HEAD.length, y: (end.y - base.y) / HEAD.length };
   const corner = (side: number) => ({ x: base.x + side * along.y, y: base.y - side * along.x });
   const head = [end, corner(HEAD.halfWidth), corner(-HEAD.halfWidth)];
-  return (
-    `<path class="${className}" d="${pathOf([...points.slice(0, -1), base])}"/>` +
-    `<path class="pg-head" d="M${head.map(pair).join('L')}Z"/>`
-  );
+  return { line: pathOf([...points.slice(0, -1), base]), head: `M${head.map(pair).join('L')}Z` };
 }
 
 /** Text as it may stand inside of an element, or of an attribute. */

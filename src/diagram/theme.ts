@@ -16,7 +16,7 @@ interface Colours {
   readonly arrow: string;
 }
 
-const LIGHT: Colours = {
+export const LIGHT: Colours = {
   page: '#ffffff',
   live: '#f4f7fb',
   liveEdge: '#c3cfdd',
@@ -27,7 +27,7 @@ const LIGHT: Colours = {
   arrow: '#33618f',
 };
 
-const DARK: Colours = {
+export const DARK: Colours = {
   page: '#0f151c',
   live: '#161f29',
   liveEdge: '#33455a',

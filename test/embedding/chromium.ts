@@ -1,15 +1,14 @@
 import { existsSync } from 'node:fs';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe } from 'vitest';
 
 const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const HERE = existsSync(EXECUTABLE);
 
-/** How a page is opened. */
-export interface PageOptions {
-  readonly colorScheme?: 'light' | 'dark';
-  /** What the page begins as. */
-  readonly html: string;
+/** How a page is opened, in a browser that knows of no other. */
+export interface PageOptions extends BrowserContextOptions {
+  /** What the page begins as; without it, it is empty. */
+  readonly html?: string;
 }
 
 /** Tests that need a real browser. They are skipped, and say so, only where there is none. */
@@ -30,9 +29,9 @@ export function describeInBrowser(
     }, 120_000);
     afterAll(() => browser.close());
 
-    tests(async ({ html, colorScheme = 'light' }) => {
-      const page = await browser.newPage({ colorScheme });
-      await page.setContent(html);
+    tests(async ({ html, ...options }) => {
+      const page = await browser.newPage(options);
+      if (html !== undefined) await page.setContent(html);
       return page;
     });
   });
