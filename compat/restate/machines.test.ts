@@ -15,7 +15,8 @@ beforeAll(async () => {
       { name: 'five', supervisor: { maxSteps: 5 } },
       { name: 'checked', checks: ['no-mail', 'throws-at-night'] },
       { name: 'impatient', enforcement: { waitTimeoutMs: 300 } },
-      { name: 'short', options: { leaseMs: 1000, idleMs: 2000, retentionMs: 1500 } },
+      { name: 'leased', options: { leaseMs: 3000 } },
+      { name: 'forgetful', options: { idleMs: 1500, retentionMs: 1500 } },
       { name: 'signed', options: { key: 'sixteen bytes or more' } },
     ],
     2,
@@ -210,8 +211,8 @@ describe('what is due happens, whoever has died', () => {
 
   test('a machine that learns of it aborts its bodies: the deadline was begun on another', async () => {
     const key = `learns-${Date.now()}`;
-    await ask('short', key, 'begin', { op: 'a', run: key, parent: null, timeoutMs: 300 });
-    const run = await machine({ object: 'short', timeoutMs: 900 }).joinRun(key);
+    await ask('leased', key, 'begin', { op: 'a', run: key, parent: null, timeoutMs: 2000 });
+    const run = await machine({ object: 'leased', timeoutMs: 3000 }).joinRun(key);
     // Nothing is asked: the answer to a sign of life tells.
     const stopped = run.callTool('long', {}, (ctx) => {
       return new Promise((_, reject) =>
@@ -222,9 +223,9 @@ describe('what is due happens, whoever has died', () => {
   });
 
   test('a call whose machine died is charged, and the next one is served', async () => {
-    const run = await machine({ object: 'short', timeoutMs: 900 }).beginRun();
+    const run = await machine({ object: 'leased', timeoutMs: 3000 }).beginRun();
     const file = (what: string) => join(cluster.folder, `dying.${what}`);
-    const orders = { ingress: cluster.ingress, object: 'short', timeoutMs: 900, runs: [run.id] };
+    const orders = { ingress: cluster.ingress, object: 'leased', timeoutMs: 3000, runs: [run.id] };
     const paths = { bodies: file('bodies'), outcomes: file('outcomes') };
     writeFileSync(file('bodies'), '');
     writeFileSync(file('orders'), JSON.stringify({ ...orders, ...paths, callsPerRun: 1, bodyMs: 60_000 }));
@@ -241,19 +242,19 @@ describe('what is due happens, whoever has died', () => {
   });
 
   test('a call that takes long is kept by its signs of life', async () => {
-    const run = await machine({ object: 'short', timeoutMs: 900 }).beginRun();
-    await run.callTool('long', {}, () => sleep(2500));
+    const run = await machine({ object: 'leased', timeoutMs: 3000 }).beginRun();
+    await run.callTool('long', {}, () => sleep(4500));
     expect(await run.state()).toMatchObject({ stepCount: 1, inFlight: 0 });
   });
 
   test('a run of which nothing is asked is aborted, and one that has ended is forgotten: never begun anew', async () => {
     const key = `idle-${Date.now()}`;
-    const one = machine({ object: 'short', timeoutMs: 900 });
+    const one = machine({ object: 'forgetful' });
     const run = await one.beginRun({ id: key });
     await expect(one.beginRun({ id: key })).rejects.toMatchObject({ code: 'run-exists' });
-    await sleep(2100);
+    await sleep(1600);
     const there = await one.joinRun(key);
-    expect(await there.state()).toMatchObject({ finished: true, reason: 'nothing asked for 2000 ms' });
+    expect(await there.state()).toMatchObject({ finished: true, reason: 'nothing asked for 1500 ms' });
     await expect(one.beginRun({ id: key })).rejects.toMatchObject({ code: 'run-exists' });
     await until('it is forgotten', () =>
       one.joinRun(key).then(
@@ -282,7 +283,7 @@ describe('what cannot be asked is refused', () => {
   });
 
   test('the service is down: a call is refused, its body does not start, and nothing is charged for it later', async () => {
-    const run = await machine({ timeoutMs: 700 }).beginRun();
+    const run = await machine({ timeoutMs: 3000 }).beginRun();
     await Promise.all(cluster.services.map(({ child }) => child.kill()));
     let started = false;
     const refusal = await refusalOf(
@@ -305,8 +306,8 @@ describe('what cannot be asked is refused', () => {
   test('the end of a call cannot be reported: its result is not lost, someone is told, and the call is charged', async () => {
     const undelivered: unknown[] = [];
     const one = machine({
-      object: 'short',
-      timeoutMs: 900,
+      object: 'leased',
+      timeoutMs: 3000,
       reportMs: 300,
       onUndelivered: (error, run, call) => undelivered.push([error, run, call?.tool]),
     });
@@ -334,9 +335,9 @@ describe('what cannot be asked is refused', () => {
   });
 
   test('a machine that waits for longer than the service keeps a call', async () => {
-    await expect(machine({ object: 'short', timeoutMs: 5000 }).beginRun()).rejects.toMatchObject({
+    await expect(machine({ object: 'leased', timeoutMs: 5000 }).beginRun()).rejects.toMatchObject({
       code: 'invalid-argument',
-      message: 'timeoutMs must be at most 1000, the leaseMs of the service, got 5000',
+      message: 'timeoutMs must be at most 3000, the leaseMs of the service, got 5000',
     });
   });
 });

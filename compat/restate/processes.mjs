@@ -16,6 +16,10 @@ const running = new Set();
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+// Whoever runs the tests may be killed without a word to its workers.
+const parent = process.ppid;
+setInterval(() => process.ppid === parent || process.exit(1), 500).unref();
 
 /** A process that can be killed and started again, and is not left behind. */
 export class Child {

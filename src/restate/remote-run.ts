@@ -4,7 +4,7 @@ import { invalidArgument, PhasegateError, RunAbortedError, ToolExecutionBlocked 
 import type { Phase } from '../phases.ts';
 import type { Decision, RunState } from '../supervisor.ts';
 import type { Frames } from './frames.ts';
-import type { Ingress } from './ingress.ts';
+import type { AskOptions, Ingress } from './ingress.ts';
 import type { Answer, AnswerThat, CallAddress, Question, Requests, RunAddress, RunView } from './protocol.ts';
 
 /** How a call is asked for. */
@@ -191,7 +191,7 @@ export class RemoteRun {
   async finish(): Promise<void> {
     if (this.#ended !== undefined) return;
     this.#close(null, undefined);
-    await this.#ask('finish', { run: this.id }, ['done'], { withinMs: this.#host.reportMs });
+    await this.#ask('finish', { run: this.id }, ['done'], this.#report(this.#host.newKey()));
   }
 
   /**
@@ -244,7 +244,7 @@ export class RemoteRun {
     name: Name,
     request: Requests[Name],
     expected: readonly Kind[],
-    options: Parameters<Ingress['ask']>[4],
+    options: AskOptions,
   ): Promise<AnswerThat<Kind>> {
     const answer = await this.#host.ingress.ask(this.address.root, name, request, expected, options);
     if ('view' in answer && answer.view !== null) this.#see(answer.view);
@@ -299,13 +299,16 @@ export class RemoteRun {
       throw invalidArgument('call', `a call of run ${this.id}`, call);
     }
     call.end();
-    const options = { once: call.address.call, withinMs: this.#host.reportMs };
-    return this.#ask(name, request, ['done'], options);
+    return this.#ask(name, request, ['done'], this.#report(call.address.call));
+  }
+
+  #report(once: string): AskOptions {
+    return { once, withinMs: this.#host.reportMs };
   }
 
   #withdraw({ run, call }: Requests['beforeCall'], why: unknown): void {
-    const options = { once: call, withinMs: this.#host.reportMs };
-    void this.#deliver(this.#ask('failCall', { run, call, error: messageOf(why) }, ['done'], options), null);
+    const request = { run, call, error: messageOf(why) };
+    void this.#deliver(this.#ask('failCall', request, ['done'], this.#report(call)), null);
   }
 
   async #deliver(report: Promise<unknown>, call: RemoteCall | null): Promise<void> {
@@ -329,9 +332,8 @@ export class RemoteRun {
 
   async #abort(reason: unknown, text: string, timedOut: boolean): Promise<void> {
     this.#close(text, reason);
-    await this.#ask('abort', { run: this.id, reason: text, timedOut }, ['done'], {
-      withinMs: this.#host.reportMs,
-    });
+    const request = { run: this.id, reason: text, timedOut };
+    await this.#ask('abort', request, ['done'], this.#report(this.#host.newKey()));
   }
 
   #close(reason: string | null, cause: unknown): void {

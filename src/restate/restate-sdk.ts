@@ -1,6 +1,6 @@
 /**
  * What is used of Restate's SDK. It is an optional peer that only services have, so nothing here imports it;
- * `compat/restate` has the compiler hold the real one against this.
+ * `compat/restate/types.ts` has the compiler hold the real one against this.
  */
 
 /** What `import * as restate from '@restatedev/restate-sdk'` gives. */
