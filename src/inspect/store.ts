@@ -129,6 +129,7 @@ interface StoredEvent {
 const EVENT_SIZE = 100;
 const RUN_SIZE = 3_000;
 const FAULTS_SHOWN = 100;
+const OTHERS = 'Processes that are silent for long';
 /** How deep runs are told to lie in each other: each event of a run is news of all runs around it. */
 const DEPTH_LIMIT = 100;
 
@@ -142,6 +143,7 @@ export class RunStore {
   readonly #runs = new Map<string, StoredRun>();
   readonly #sources = new Set<Source>();
   readonly #watchers = new Set<Watcher>();
+  #lostByOthers = 0;
   readonly #faults: Dropped['faults'][number][] = [];
   #faultCount = 0;
   #runsLetGo = 0;
@@ -164,9 +166,9 @@ export class RunStore {
   }
 
   get dropped(): Dropped {
-    const lost = [...this.#sources].filter((source) => source.lost > 0);
+    const lost = [...this.#sources, { name: OTHERS, lost: this.#lostByOthers }];
     return {
-      lost: lost.map(({ name, lost }) => ({ source: name, events: lost })),
+      lost: lost.filter(({ lost }) => lost > 0).map(({ name, lost }) => ({ source: name, events: lost })),
       runsLetGo: this.#runsLetGo,
       eventsLetGo: this.#eventsLetGo,
       faults: this.#faults,
@@ -186,9 +188,11 @@ export class RunStore {
     return source;
   }
 
-  /** Nothing more comes of a source. What has come stays. */
+  /** Nothing more comes of a source. What has come stays, and what has not is counted still. */
   removeSource(source: Source | undefined): void {
-    if (source?.lost === 0) this.#sources.delete(source);
+    if (source === undefined || !this.#sources.delete(source)) return;
+    this.#lostByOthers += source.lost;
+    if (source.lost > 0) this.#tellOfDropped();
   }
 
   /** Some events of a source did not come. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Senders } from '../../src/inspect/ingest.ts';
 import { RunModel } from '../../src/inspect/run-model.ts';
 import { RunStore } from '../../src/inspect/store.ts';
 import type { TidyEvent } from '../../src/inspect/tidy-event.ts';
@@ -69,6 +70,18 @@ describe('a stream that no agent makes', () => {
       model.append(times(MANY, () => ({ type, run: 'r', call: 'same' })));
     }
     expect(model.root?.inFlight('same')).toBeNull();
+  });
+
+  it('lost by processes without end is counted, and told in few words', () => {
+    const { store } = storeOf(2 ** 20);
+    const many = new Senders(store);
+    for (let i = 0; i < 3_000; i++) {
+      many.take(JSON.stringify({ version: 1, source: `${i}`, name: `${i}`, first: 2 }));
+    }
+    const { lost } = store.dropped;
+    expect(lost.length).toBe(1_001);
+    expect(lost.reduce((sum, { events }) => sum + events, 0)).toBe(6_000);
+    expect(lost.at(-1)).toEqual({ source: 'Processes that are silent for long', events: 4_000 });
   });
 
   it('of a text in any script takes as much of the memory as it takes', () => {
