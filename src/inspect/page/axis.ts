@@ -28,7 +28,7 @@ export function ticksOf({ from, to }: Span, begin: number, inOrder: boolean): re
       : (CLOCK_STEPS.find((one) => one >= rough) ?? DAY * roundUp(rough / DAY));
   const first = Math.ceil((from - begin) / step);
   // None at the very end, where its words would be cut.
-  const last = Math.floor((to - (to - from) * 0.06 - begin) / step);
+  const last = Math.floor((to - (to - from) * 0.12 - begin) / step);
   return Array.from(
     { length: Math.max(0, Math.min(last - first + 1, 4 * ABOUT)) },
     (_, tick) => (first + tick) * step,

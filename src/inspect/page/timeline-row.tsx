@@ -103,7 +103,9 @@ function beside(from: number, to: number, shown: Span) {
     return { right: `${(1 - begin) * 100}%`, maxWidth: `${begin * 100}%` };
   }
   const left = Math.min(end, CROWDED);
-  return { left: `${left * 100}%`, maxWidth: `${(1 - left) * 100}%` };
+  // Over the bar where there is room on neither side.
+  const background = end > CROWDED ? 'var(--page)' : 'none';
+  return { left: `${left * 100}%`, maxWidth: `${(1 - left) * 100}%`, background };
 }
 
 /** A time as a share of a span, for a style. */
