@@ -26,9 +26,11 @@ export function readAddress(name: string, given: unknown): Address {
 }
 
 function noAddress(name: string, given: unknown) {
+  const text = given instanceof URL ? given.href : given;
   return invalidArgument(
     name,
     'the address that phasegate inspect prints, as in http://127.0.0.1:4983/?token=…',
-    given instanceof URL ? given.href : given,
+    // An error is logged, and a token in a log is read by others.
+    typeof text === 'string' ? text.replace(/(token=)[^&#]+/gi, '$1…') : text,
   );
 }

@@ -28,13 +28,22 @@ export interface RunFrame extends Moment {
   readonly finished: boolean;
   /** Why it was aborted or terminated. */
   readonly reason: string | null;
-  /** The phases that its latest move led through, the one where it began included; none when a call joined others. */
+  /**
+   * The phases that its latest move led through, the one where it began included, and at most the last hundred or so; none when
+   * a call joined others.
+   */
   readonly hops: readonly Phase[];
   /** Calls asked for so far, the refused ones included. */
   readonly calls: number;
   readonly refused: number;
   readonly failed: number;
 }
+
+// No run takes as many hops for one move, or has as many calls in flight: of a stream that tells of ever more, the oldest are
+// forgotten.
+const HOPS_LIMIT = 100;
+const NAMES_LIMIT = 50_000;
+const SAME_NAME_LIMIT = 500;
 
 /** How far a call had come; `waiting` for its turn, or for its checks. */
 export type CallState = 'waiting' | 'in-flight' | 'ended' | 'failed' | 'refused';
@@ -233,7 +242,8 @@ export class RunTrack {
     if (phase === null || now.finished) return {};
     const from = textOf(event.from) ?? now.phase;
     const before = this.#hopping ? now.hops : from === null ? [] : [from];
-    return { phase, loopCount: phase === from ? now.loopCount + 1 : 0, hops: [...before, phase] };
+    const hops = [...before.slice(-HOPS_LIMIT), phase];
+    return { phase, loopCount: phase === from ? now.loopCount + 1 : 0, hops };
   }
 
   #wait(event: Fields, moment: Moment): Partial<RunFrame> {
@@ -322,16 +332,27 @@ export class RunTrack {
 
   #ask(event: Fields, place = this.now.calls): CallTrack {
     const parentName = textOf(event.parent) ?? countOf(event.parent);
-    const parent = parentName === null ? null : this.inFlight(parentName);
+    // What nobody looks back at must not keep all calls around it.
+    const parent = parentName === null || !this.#keeps ? null : this.inFlight(parentName);
     const call = new CallTrack(this, place, textOf(event.call), textOf(event.tool) ?? '(unnamed)', parent);
     this.last = call;
     if (this.#keeps) this.calls.push(call);
-    for (const name of namesOf(event)) {
-      const calls = this.#open.get(name);
-      if (calls === undefined) this.#open.set(name, [call]);
-      else calls.push(call);
-    }
+    for (const name of namesOf(event)) this.#keepOpen(name, call);
     return call;
+  }
+
+  #keepOpen(name: CallName, call: CallTrack): void {
+    const calls = this.#open.get(name) ?? [];
+    if (calls.length === SAME_NAME_LIMIT) calls.shift();
+    calls.push(call);
+    this.#open.set(name, calls);
+    if (this.#open.size <= NAMES_LIMIT) return;
+    // Many at once, as a map that is only ever shortened at its front is slow.
+    let left = NAMES_LIMIT / 10;
+    for (const oldest of this.#open.keys()) {
+      if (left-- === 0) return;
+      this.#open.delete(oldest);
+    }
   }
 
   #waiting(event: Fields): CallTrack | null {

@@ -25,7 +25,6 @@ export class Sender {
   #sending: Promise<void> | undefined;
   #closed = false;
   readonly #warned = new Set<string>();
-  readonly #beforeExit = () => this.#sendLast();
   #triedLast = false;
 
   constructor({ host, port, token }: Address, name: string, maxBuffered: number) {
@@ -33,11 +32,11 @@ export class Sender {
     this.#token = token;
     this.#head = { version: PROTOCOL_VERSION, source: crypto.randomUUID(), name };
     this.#maxBuffered = maxBuffered;
-    globalThis.process?.on?.('beforeExit', this.#beforeExit);
   }
 
   push(event: object): void {
     if (this.#closed) return;
+    if (this.#waiting.length === 0) awaitExit(this);
     this.#waiting.push(event);
     this.#triedLast = false;
     // Some at once, so that a full buffer costs no more than one with room.
@@ -56,7 +55,7 @@ export class Sender {
     this.#closed = true;
     await this.flush();
     clearTimeout(this.#timer);
-    globalThis.process?.off?.('beforeExit', this.#beforeExit);
+    forgetExit(this);
   }
 
   #schedule(): void {
@@ -94,8 +93,9 @@ export class Sender {
 
   /** @returns Why it was not taken. */
   async #sendBatch(): Promise<string | null> {
+    const from = this.#first;
     const { count, body } = this.#batch();
-    const end = this.#first + count;
+    const end = from + count;
     try {
       const response = await fetch(this.#url, {
         method: 'POST',
@@ -106,6 +106,8 @@ export class Sender {
       });
       const answer = (await response.json()) as Partial<Taken & Fault>;
       if (response.ok && Number.isSafeInteger(answer.next)) {
+        // What was dropped while it was on its way has come there all the same.
+        this.dropped -= Math.min(this.#first, end) - from;
         this.#forget(end);
         return null;
       }
@@ -142,6 +144,7 @@ export class Sender {
     const count = Math.max(0, end - this.#first);
     this.#waiting.splice(0, count);
     this.#first += count;
+    if (this.#waiting.length === 0) forgetExit(this);
   }
 
   #drop(count: number): void {
@@ -156,10 +159,28 @@ export class Sender {
     globalThis.process?.emitWarning?.(problem, { type: 'PhasegateWarning' });
   }
 
-  // After each attempt Node asks again, so there is one only.
-  #sendLast(): void {
-    if (this.#waiting.length === 0 || this.#triedLast) return;
+  /** The process is about to end. After each attempt Node asks again, so there is one only. */
+  sendLast(): void {
+    if (this.#triedLast) return;
     this.#triedLast = true;
     void this.flush();
   }
+}
+
+// Those that have events which were not taken yet. They have one listener, as Node takes many for a leak, and a sender that
+// nobody holds any more is held by none.
+const unsent = new Set<Sender>();
+
+function awaitExit(sender: Sender): void {
+  if (unsent.size === 0) globalThis.process?.on?.('beforeExit', sendAllLast);
+  unsent.add(sender);
+}
+
+function forgetExit(sender: Sender): void {
+  unsent.delete(sender);
+  if (unsent.size === 0) globalThis.process?.off?.('beforeExit', sendAllLast);
+}
+
+function sendAllLast(): void {
+  for (const sender of unsent) sender.sendLast();
 }

@@ -29,6 +29,8 @@ export class StoredRun {
   readonly source: Source;
   readonly family: Family;
   readonly parent: StoredRun | null;
+  /** How many runs are around it. */
+  readonly depth: number;
   readonly #track: RunTrack;
   readonly #call: string | null;
   /** How many events there are of it and of its child runs. */
@@ -43,6 +45,7 @@ export class StoredRun {
     this.source = place.source;
     this.family = place.family;
     this.parent = place.parent;
+    this.depth = place.parent === null ? 0 : place.parent.depth + 1;
     this.#track = track;
     this.#call = call;
   }
@@ -126,6 +129,9 @@ interface StoredEvent {
 const EVENT_SIZE = 100;
 const RUN_SIZE = 3_000;
 const FAULTS_SHOWN = 100;
+const OTHERS = 'Processes that are silent for long';
+/** How deep runs are told to lie in each other: each event of a run is news of all runs around it. */
+const DEPTH_LIMIT = 100;
 
 /** All runs that are known. */
 export class RunStore {
@@ -137,6 +143,7 @@ export class RunStore {
   readonly #runs = new Map<string, StoredRun>();
   readonly #sources = new Set<Source>();
   readonly #watchers = new Set<Watcher>();
+  #lostByOthers = 0;
   readonly #faults: Dropped['faults'][number][] = [];
   #faultCount = 0;
   #runsLetGo = 0;
@@ -159,9 +166,9 @@ export class RunStore {
   }
 
   get dropped(): Dropped {
-    const lost = [...this.#sources].filter((source) => source.lost > 0);
+    const lost = [...this.#sources, { name: OTHERS, lost: this.#lostByOthers }];
     return {
-      lost: lost.map(({ name, lost }) => ({ source: name, events: lost })),
+      lost: lost.filter(({ lost }) => lost > 0).map(({ name, lost }) => ({ source: name, events: lost })),
       runsLetGo: this.#runsLetGo,
       eventsLetGo: this.#eventsLetGo,
       faults: this.#faults,
@@ -181,9 +188,11 @@ export class RunStore {
     return source;
   }
 
-  /** Nothing more comes of a source. What has come stays. */
+  /** Nothing more comes of a source. What has come stays, and what has not is counted still. */
   removeSource(source: Source | undefined): void {
-    if (source?.lost === 0) this.#sources.delete(source);
+    if (source === undefined || !this.#sources.delete(source)) return;
+    this.#lostByOthers += source.lost;
+    if (source.lost > 0) this.#tellOfDropped();
   }
 
   /** Some events of a source did not come. */
@@ -225,7 +234,8 @@ export class RunStore {
   #begin(source: Source, event: TidyEvent): StoredRun {
     const { parent: parentId, call } = event;
     const isStart = event.type === 'run.started';
-    const parent = (isStart && typeof parentId === 'string' && source.runs.get(parentId)) || null;
+    const around = isStart && typeof parentId === 'string' ? source.runs.get(parentId) : undefined;
+    const parent = around !== undefined && this.#hasRoomIn(around) ? around : null;
     const family = parent?.family ?? new Family();
     this.#keys += 1;
     const key = String(this.#keys);
@@ -240,6 +250,11 @@ export class RunStore {
     return run;
   }
 
+  // A child run that has no place there any more is shown as one on its own: what is around it may then be let go.
+  #hasRoomIn({ depth, family }: StoredRun): boolean {
+    return depth < DEPTH_LIMIT && family.size <= this.#keep;
+  }
+
   #keepEvent(run: StoredRun, text: string): void {
     // Of a single run that is larger than all that may be kept, the rest is counted only.
     if (this.#size > this.#keep) {
@@ -248,7 +263,7 @@ export class RunStore {
       return;
     }
     run.family.events.push({ run, text });
-    this.#grow(run.family, text.length + EVENT_SIZE);
+    this.#grow(run.family, sizeOf(text) + EVENT_SIZE);
     for (let one: StoredRun | null = run; one !== null; one = one.parent) one.events += 1;
   }
 
@@ -291,6 +306,11 @@ function textOf(run: StoredRun, event: TidyEvent, json: string | undefined): str
   if (json === undefined || json.includes('\r')) return JSON.stringify(event);
   // A copy: a piece of a text keeps the whole text in memory.
   return Buffer.from(json).toString();
+}
+
+// A text that has one character beyond Latin takes two bytes for each.
+function sizeOf(text: string): number {
+  return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }
 
 function firstBut(family: Family, families: ReadonlySet<Family>): Family | undefined {

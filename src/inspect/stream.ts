@@ -5,6 +5,8 @@ import type { RunStore, StoredRun, Watcher } from './store.ts';
 const RUNS_AT_ONCE = 1_000;
 const EVENTS_AT_ONCE = 500;
 const BYTES_AT_ONCE = 256 * 1024;
+// A page that reads nothing while more runs than that are let go connects anew, and is told what there is.
+const GONE_LIMIT = 100_000;
 /** Between two tellings; what changes meanwhile is told once. */
 const PAUSE_MS = 100;
 
@@ -60,6 +62,7 @@ export class Stream implements Watcher {
   gone(run: StoredRun): void {
     this.#changed.delete(run);
     this.#gone.push(run.key);
+    if (this.#gone.length > GONE_LIMIT) this.#response.destroy();
     this.#wake();
   }
 

@@ -6,6 +6,8 @@ export type TidyEvent = { readonly type: string; readonly run: string | null } &
 const NAME = 500;
 const WORDS = 4_000;
 const DATA = 16_000;
+// Of a table that is cut nothing is known, and the default one would be shown in its place.
+const TABLE = 200_000;
 
 // What is shown of events, and how many characters of it are kept. Events may be of any size and hold anything.
 const FIELDS = new Map([
@@ -17,7 +19,8 @@ const FIELDS = new Map([
     limitedTo(NAME),
   ),
   ...['message', 'reason', 'error'].map(limitedTo(WORDS)),
-  ...['args', 'result', 'transitions', 'resumed'].map(limitedTo(DATA)),
+  ...['args', 'result', 'resumed'].map(limitedTo(DATA)),
+  ...['transitions'].map(limitedTo(TABLE)),
 ]);
 
 /**

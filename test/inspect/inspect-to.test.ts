@@ -26,6 +26,11 @@ describe('inspectTo', () => {
     );
   });
 
+  it('tells no token to whoever reads the error', () => {
+    const refused = () => inspectTo(new URL(`https://127.0.0.1:4983/?token=${TOKEN}#end`));
+    expect(refused).toThrow(/got "https:\/\/127\.0\.0\.1:4983\/\?token=…#end"/);
+  });
+
   it.each([
     [{ maxBuffered: 0 }, 'maxBuffered must be a whole number of 1 or more, got 0'],
     [{ name: '' }, 'name must be a text of 1 to 200 characters, got ""'],

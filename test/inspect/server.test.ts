@@ -137,6 +137,17 @@ describe('what is asked for wrongly', () => {
     expect(answer).toMatchObject({ status: 422, code: 'invalid-phase' });
   });
 
+  it('has no chart of a table of a thousand phases, and not that of another table in its place', async () => {
+    const server = await startServer();
+    const phases = Array.from({ length: 1_000 }, (_, number) => [
+      `A_LONG_NAME_OF_PHASE_${number}`,
+      ['PLANNING'],
+    ]);
+    const transitions = Object.fromEntries(phases);
+    await send(server, {}, [{ type: 'run.started', run: 'r', transitions }]);
+    expect((await ask(server, `/api/chart?run=1&token=${TOKEN}`)).code).toBe('table-too-large');
+  });
+
   it('refuses a port that is taken, and says what to do', async () => {
     const { port } = await startServer();
     await expect(startServer({ port })).rejects.toMatchObject({

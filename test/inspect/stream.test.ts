@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { RunModel } from '../../src/inspect/run-model.ts';
@@ -176,5 +177,19 @@ describe('a page that does not read', () => {
     }
     socket.destroy();
     expect(text).toContain('event: ready');
+  });
+
+  it('while very many runs are let go is cut off, so that what it was not told takes no memory', async () => {
+    const store = new RunStore(2 ** 20);
+    const server = await startServer({ store });
+    const { pathname, search } = new URL(server.url);
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write(`GET ${pathname}stream${search} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n\r\n`);
+    await once(socket, 'data');
+    socket.pause();
+    const source = store.addSource('busy');
+    for (let i = 0; i < 101_000; i++) store.take(source, { type: 'run.started', run: `${i}` });
+    await once(socket.resume(), 'close');
+    expect(of(await listenUntil(server, ready), 'ready')).toEqual([{ runs: store.runs.size }]);
   });
 });

@@ -97,8 +97,9 @@ function Losses() {
         <Glyph name="warning" /> {words.filter(Boolean).join(', ')}
       </summary>
       <ul>
-        {now.lost.map(({ source, events }) => (
-          <li key={source}>
+        {now.lost.map(({ source, events }, number) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: two processes may have one name.
+          <li key={number}>
             <Said text={source} /> lost {count(events, 'event')} before they came here.
           </li>
         ))}
@@ -108,8 +109,9 @@ function Losses() {
             within the server's memory.
           </li>
         )}
-        {now.faults.map(({ file, line, message }) => (
-          <li key={`${file}:${line}`}>
+        {now.faults.map(({ file, line, message }, number) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: they are only ever added to.
+          <li key={number}>
             <Said text={line === null ? file : `${file}:${line}`} />: <Said text={message} />
           </li>
         ))}

@@ -50,14 +50,15 @@ function familyOf(model: RunModel, root: RunTrack): Family {
   // Runs that were not begun in the body of a call that the stream tells of come last.
   const strays = model.runs.filter((run) => run !== root && run.parentCall === null);
   // What is still to be listed, the next one last: how deep calls nest is for the stream to say.
-  let next = [...callsIn(root, null, 0), ...strays.map((run) => runRow(run, 0))].reverse();
+  const next = [...callsIn(root, null, 0), ...strays.map((run) => runRow(run, 0))].reverse();
   for (let row = next.pop(); row !== undefined; row = next.pop()) {
     rows.push(row);
     const depth = row.depth + 1;
     const under =
       row.run === undefined ? callsIn(row.call.run, row.call, depth) : callsIn(row.run, null, depth);
-    if (row.call !== undefined) under.push(...row.call.children.map((run) => runRow(run, depth)));
-    if (under.length > 0) next = next.concat(under.reverse());
+    for (const run of row.call?.children ?? []) under.push(runRow(run, depth));
+    // One by one: a call may have more inside of it than a function takes arguments.
+    for (const inside of under.reverse()) next.push(inside);
     if (row.call === undefined) continue;
     const { call } = row;
     for (const moment of [call.waiting, call.started, call.refused, call.ended]) {

@@ -12,6 +12,8 @@ import { ready, runs } from './store.ts';
 import { clock, count, outOf } from './words.ts';
 
 const ROW = 56;
+// Nobody reads more, and each is an element.
+const PHASES_LISTED = 200;
 
 const text = signal('');
 const phase = signal('');
@@ -26,7 +28,7 @@ interface Listed {
 }
 
 const phases = computed(() =>
-  [...new Set([...runs.value.values()].flatMap((run) => run.phase ?? []))].sort(),
+  [...new Set([...runs.value.values()].flatMap((run) => run.phase ?? []))].slice(0, PHASES_LISTED).sort(),
 );
 
 /** The runs that the filters let through, the latest first, child runs under the nearest run around them. */

@@ -1,11 +1,12 @@
 import type { CallTrack, RunTrack } from '../run-model.ts';
+import type { Span } from './axis.ts';
 import { type CallShown, callShown } from './call-state.ts';
 import { type FamilyRow, now } from './family.ts';
 import { Glyph } from './glyph.tsx';
 import type { Row } from './row-list.tsx';
 import { stateAt } from './run-state.ts';
 import { inShort, Said } from './said.tsx';
-import { type Span, span } from './timeline-window.ts';
+import { span } from './timeline-window.ts';
 
 // Behind this share of the lane there is no room for words: they stand before the bar.
 const CROWDED = 0.7;
@@ -102,7 +103,9 @@ function beside(from: number, to: number, shown: Span) {
     return { right: `${(1 - begin) * 100}%`, maxWidth: `${begin * 100}%` };
   }
   const left = Math.min(end, CROWDED);
-  return { left: `${left * 100}%`, maxWidth: `${(1 - left) * 100}%` };
+  // Over the bar where there is room on neither side.
+  const background = end > CROWDED ? 'var(--page)' : 'none';
+  return { left: `${left * 100}%`, maxWidth: `${(1 - left) * 100}%`, background };
 }
 
 /** A time as a share of a span, for a style. */

@@ -1,16 +1,12 @@
 import { computed, effect, signal } from '@preact/signals';
+import type { Span } from './axis.ts';
 import { chosen } from './chosen.ts';
 import { family } from './family.ts';
 
-/** A span of time that the lanes of the timeline show, in milliseconds. */
-export interface Span {
-  readonly from: number;
-  readonly to: number;
-}
-
 // With more rows than that a call is too short to be seen beside all the others.
 const MANY = 120;
-const NARROWEST = 1e-3;
+// In milliseconds: a time since 1970 is told no finer than a four-thousandth of one.
+const NARROWEST = 0.1;
 // Room behind the latest of what is fitted, as a share of it: a mark at the very end would be cut off.
 const BEHIND = 0.02;
 
@@ -83,18 +79,4 @@ function spanOfRows(): Span | null {
     to = Math.max(to, (call.ended ?? call.refused ?? call.started ?? call.asked).time);
   }
   return to >= from ? { from, to: Math.max(to, from + 1) } : null;
-}
-
-/** Round steps for the axis of a span, about as many as asked for. */
-export function ticksOf({ from, to }: Span, begin: number, about = 6): readonly number[] {
-  const rough = (to - from) / about;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
-  const first = Math.ceil((from - begin) / step);
-  // None at the very end, where its words would be cut.
-  const last = Math.floor((to - (to - from) * 0.06 - begin) / step);
-  return Array.from(
-    { length: Math.max(0, Math.min(last - first + 1, 4 * about)) },
-    (_, tick) => (first + tick) * step,
-  );
 }

@@ -1,12 +1,13 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { axisTime, type Span, ticksOf } from './axis.ts';
 import { summary } from './chosen.ts';
 import { index } from './cursor.ts';
 import { type FamilyRow, family, now } from './family.ts';
 import { picked, shownRow } from './picked.ts';
 import { RowList } from './row-list.tsx';
 import { shareOf, timelineRow } from './timeline-row.tsx';
-import { fitTo, fitted, pan, type Span, see, span, ticksOf, zoom } from './timeline-window.ts';
-import { axisTime, count } from './words.ts';
+import { fitTo, fitted, pan, see, span, zoom } from './timeline-window.ts';
+import { count } from './words.ts';
 
 const ROW = matchMedia('(pointer: coarse)').matches ? 44 : 30;
 
@@ -93,7 +94,7 @@ interface AxisProps {
 }
 
 function Axis({ span, begin, inOrder }: AxisProps) {
-  const ticks = ticksOf(span, begin);
+  const ticks = ticksOf(span, begin, inOrder);
   const step = (ticks[1] ?? 0) - (ticks[0] ?? 0);
   return (
     <div class="axis" aria-hidden="true">

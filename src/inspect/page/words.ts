@@ -8,24 +8,6 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
 }
 
-/**
- * A time since the begin of a run, as its axis says it.
- *
- * @param step Milliseconds from one such time to the next: it is told as exactly as that takes.
- */
-export function axisTime(ms: number, step: number): string {
-  const digits = Math.max(0, Math.min(3, -Math.floor(Math.log10(step / 1_000))));
-  if (ms < 60_000)
-    return ms < 1_000 && step < 1_000 ? `${round(ms)} ms` : `${(ms / 1_000).toFixed(digits)} s`;
-  const seconds = ms / 1_000;
-  const rest = (seconds % 60).toFixed(digits);
-  return `${Math.floor(seconds / 60)}:${rest.padStart(digits === 0 ? 2 : 3 + digits, '0')}`;
-}
-
-function round(ms: number): number {
-  return Number(ms.toPrecision(4));
-}
-
 /** A time of day; with the date where that is not today's. */
 export function clock(time: number, now = Date.now()): string {
   const date = new Date(time);
