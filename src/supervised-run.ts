@@ -33,10 +33,14 @@ import { type Decision, decision, type RunState } from './supervisor.ts';
 import {
   askOfStart,
   tellOfBegin,
+  tellOfCallEnd,
   tellOfPhase,
+  tellOfProposal,
   tellOfRefusal,
   tellOfReservation,
+  tellOfRunEnd,
   tellOfStart,
+  tellOfWaiting,
 } from './telling.ts';
 import type { RunHost, Terms } from './terms.ts';
 
@@ -147,18 +151,7 @@ export class SupervisedRun extends RunPosition implements Run, Frame {
         if (host.events.observed) tellOfPhase(this, Date.now(), from, target);
       }
     }
-    const { events } = host;
-    if (events.observed) {
-      const allowed = answer.allowed;
-      events.emit({
-        type: 'phase.proposed',
-        time: Date.now(),
-        run: this.id,
-        target,
-        allowed,
-        code,
-      });
-    }
+    if (host.events.observed) tellOfProposal(this, target, code);
     if (ends) this.#tellOfEnd(`propose.${target}`);
     const entry: LogEntry = {
       time: Date.now(),
@@ -478,10 +471,7 @@ export class SupervisedRun extends RunPosition implements Run, Frame {
           ? undefined
           : setTimeout(() => this.#waitedTooLong(call), waitTimeoutMs);
       call.waiter = { resolve, reject, timer };
-      if (events.observed) {
-        const { id, seq, tool } = call;
-        events.emit({ type: 'call.waiting', time: Date.now(), run: this.id, call: id, seq, tool });
-      }
+      if (events.observed) tellOfWaiting(call);
     });
   }
 
@@ -694,24 +684,10 @@ export class SupervisedRun extends RunPosition implements Run, Frame {
     if (step !== undefined) actor?.take([{ type: ok ? 'call.succeed' : 'call.fail' }], this.standing);
     this.#chargeAncestors(ok);
     actor?.tell();
-    const { events } = this.host;
-    if (events.observed) {
+    if (this.host.events.observed) {
       const time = Date.now();
       if (step !== undefined && step.to.phase !== from) tellOfPhase(this, time, from, step.to.phase);
-      events.emit({
-        type: 'call.ended',
-        time,
-        run: this.id,
-        call: call.id,
-        seq: call.seq,
-        tool: call.tool,
-        ok,
-        late,
-        interrupted,
-        error: ok ? undefined : outcome,
-        ...(ok && !interrupted && events.results ? { result: outcome } : undefined),
-        stepCount: this.stepCount,
-      });
+      tellOfCallEnd(call, time, { ok, late, interrupted, outcome });
     }
     if (this.pending === 0) this.#serveWaiting();
   }
@@ -816,12 +792,10 @@ export class SupervisedRun extends RunPosition implements Run, Frame {
     this.#endActor(event);
     this.#refuseAllWhoWait();
     if (aborted !== undefined) extras.controller?.abort(aborted.reason);
-    const { events } = this.host;
-    if (events.observed) {
+    if (this.host.events.observed) {
       const time = Date.now();
-      const { phase, stepCount } = this;
-      if (from !== undefined && from !== phase) tellOfPhase(this, time, from, phase);
-      events.emit({ type: 'run.ended', time, run: this.id, phase, reason, stepCount });
+      if (from !== undefined && from !== this.phase) tellOfPhase(this, time, from, this.phase);
+      tellOfRunEnd(this, time, reason);
     }
   }
 
