@@ -195,10 +195,10 @@ function refusalCodes(): string[] {
   return [...union.matchAll(/'([a-z-]+)'/g)].map(([, code = '']) => code);
 }
 
-/** Refusals, and whatever an error of the package is made with. */
 /** The classes themselves; and what a service answered, whose code is one of the service's. */
 const PASS_ON = new Set(['errors.ts', join('restate', 'protocol.ts')]);
 
+/** Refusals, and whatever an error of the package is made with. */
 function codesIn(sources: typeof SOURCES): Set<string> {
   const codes = new Set(refusalCodes());
   for (const { name, text } of sources) {
