@@ -748,6 +748,8 @@ export class SupervisedRun extends RunPosition implements Run, Frame {
     return refusal;
   }
 
+  // —— Budgets shared with ancestors ——
+
   /** A call was made, so whoever shares his budget pays for it, also when it ends too late for this run. */
   #chargeAncestors(ok: boolean): void {
     for (let run = this.nesting.payer; run !== null; run = run.parent) {
