@@ -687,7 +687,7 @@ export class SupervisedRun extends RunPosition implements Run, Frame {
     if (this.host.events.observed) {
       const time = Date.now();
       if (step !== undefined && step.to.phase !== from) tellOfPhase(this, time, from, step.to.phase);
-      tellOfCallEnd(call, time, { ok, late, interrupted, outcome });
+      tellOfCallEnd(call, time, ok, late, interrupted, outcome);
     }
     if (this.pending === 0) this.#serveWaiting();
   }

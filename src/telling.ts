@@ -1,7 +1,7 @@
 /** What observers are told of the runs and their calls. */
 import type { SupervisedCall } from './call.ts';
 import type { RefusalCode } from './decide.ts';
-import type { CallEnded, CallStarted, PhaseEntered, PhasegateEvent, RunStarted } from './events.ts';
+import type { CallStarted, PhaseEntered, PhasegateEvent, RunStarted } from './events.ts';
 import type { Phase } from './phases.ts';
 import type { Refusal } from './refusal.ts';
 import type { Rules } from './rules.ts';
@@ -114,26 +114,24 @@ export function tellOfRefusal(call: SupervisedCall, { code, message, stage }: Re
   });
 }
 
-/** How a call ended. */
-interface End extends Pick<CallEnded, 'ok' | 'late' | 'interrupted'> {
-  /** What it came to, or why it failed. */
-  readonly outcome: unknown;
-}
-
-/** A call ended. */
+/** A call ended; `outcome` is what it came to, or why it failed. */
 export function tellOfCallEnd(
-  { run, id, seq, tool }: SupervisedCall,
+  call: SupervisedCall,
   time: number,
-  { ok, late, interrupted, outcome }: End,
+  ok: boolean,
+  late: boolean,
+  interrupted: boolean,
+  outcome: unknown,
 ): void {
+  const { run } = call;
   const { events } = run.host;
   events.emit({
     type: 'call.ended',
     time,
     run: run.id,
-    call: id,
-    seq,
-    tool,
+    call: call.id,
+    seq: call.seq,
+    tool: call.tool,
     ok,
     late,
     interrupted,
