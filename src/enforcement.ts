@@ -1,7 +1,7 @@
 import type { Config } from './config.ts';
 import { innermostFrame } from './context.ts';
 import { isCount } from './decide.ts';
-import { invalidArgument, PhasegateError, ToolExecutionBlocked } from './errors.ts';
+import { invalidArgument, noActiveRun, PhasegateError, type ToolExecutionBlocked } from './errors.ts';
 import { checkInspect, type Inspect } from './inspection.ts';
 import { createMonitor, enabledAmong, type Monitor } from './monitor.ts';
 import { moveTable } from './move-table.ts';
@@ -227,9 +227,10 @@ class SupervisingEnforcement implements Enforcement {
   }
 
   #noActiveRun(tool: string, args: readonly unknown[]): ToolExecutionBlocked {
-    const message = `Cannot call ${tool}: no agent run is active`;
+    const refusal = noActiveRun(tool);
     const { events } = this.#host;
     if (events.observed) {
+      const { code, message, stage, phase, stepCount } = refusal;
       events.emit({
         type: 'call.refused',
         time: Date.now(),
@@ -239,26 +240,17 @@ class SupervisingEnforcement implements Enforcement {
         tool,
         parent: null,
         args: args.length > 1 ? args : args[0],
-        code: 'no-active-run',
+        code,
         message,
-        stage: 'enforcement',
-        phase: null,
-        stepCount: 0,
+        stage,
+        phase,
+        stepCount,
         loopCount: 0,
         waitedMs: 0,
         decisionMs: 0,
       });
     }
-    return new ToolExecutionBlocked(message, {
-      tool,
-      callId: null,
-      runId: null,
-      stage: 'enforcement',
-      code: 'no-active-run',
-      result: null,
-      phase: null,
-      stepCount: 0,
-    });
+    return refusal;
   }
 }
 

@@ -138,6 +138,21 @@ export class ToolExecutionBlocked extends PhasegateError implements BlockedDetai
   }
 }
 
+/** The refusal of a call that is of no run; `why` is said behind that, where it is known. */
+export function noActiveRun(tool: string, why?: string): ToolExecutionBlocked {
+  const reason = why === undefined ? '' : `: ${why}`;
+  return new ToolExecutionBlocked(`Cannot call ${tool}: no agent run is active${reason}`, {
+    tool,
+    callId: null,
+    runId: null,
+    stage: 'enforcement',
+    code: 'no-active-run',
+    result: null,
+    phase: null,
+    stepCount: 0,
+  });
+}
+
 const MOST_WRAPPERS = 1000;
 
 /**

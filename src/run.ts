@@ -80,12 +80,10 @@ export interface Run {
   validateActionPhase(): Decision;
   /**
    * Asks for a tool call. The reservation is made before the first await (SPEC §5.2, §5.3). End the call with
-   * {@link afterCall} or {@link failCall}.
+   * {@link afterCall} or {@link failCall}. A run that ends between the admission and your next line cannot be seen from here:
+   * look at `call.signal` before the body starts. `callTool` does.
    *
    * @param args What the tool is called with; monitor checks and listeners see it, nothing keeps it.
-   * A run that ends between the admission and your next line cannot be seen from here: look at `call.signal` before the
-   * body starts. `callTool` does.
-   *
    * @throws {ToolExecutionBlocked} (rejects) when the call is refused. A call of a run that ends while it waits is refused.
    * @throws {PhasegateError} (rejects) `invalid-argument`.
    * @example

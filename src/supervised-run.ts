@@ -9,43 +9,38 @@ import {
   removeCall,
   SupervisedCall,
 } from './call.ts';
-import { condition } from './compile.ts';
 import { type Frame, innermostCallOf, runInside } from './context.ts';
-import {
-  type Position,
-  type RefusalCode,
-  refusalMessage,
-  refuseAction,
-  refuseProposal,
-  stepBudgetMessage,
-  withinLoopBudget,
-  withinStepBudget,
-} from './decide.ts';
+import { type RefusalCode, refusalMessage, refuseAction, refuseProposal } from './decide.ts';
 import { describe, messageOf } from './describe.ts';
 import { invalidArgument, RunAbortedError, SavedRunError, type Stage } from './errors.ts';
 import { checkInspect, type Inspect } from './inspection.ts';
-import { type LogEntry, RunLog } from './log.ts';
+import type { LogEntry } from './log.ts';
 import type { PhaseEvent } from './machine.ts';
 import type { ValidationResult } from './monitor.ts';
 import { failedMonitor, readAnswer } from './monitor-answer.ts';
-import type { PhaseRow, Step } from './move-table.ts';
-import { type Nesting, nestingOf } from './nesting.ts';
+import type { Step } from './move-table.ts';
+import { nestingOf } from './nesting.ts';
 import type { Phase } from './phases.ts';
 import { Refusal } from './refusal.ts';
 import { hashRules } from './rules.ts';
 import type { Run, RunOptions } from './run.ts';
-import { type ActorPlace, type PhaseActor, RunActor, type Standing } from './run-actor.ts';
+import { type ActorPlace, type PhaseActor, RunActor } from './run-actor.ts';
 import { RunExtras } from './run-extras.ts';
 import { checkRunOptions } from './run-options.ts';
+import { RunPosition } from './run-position.ts';
 import { type Resumption, type SavedCall, type SavedRun, type SaveOptions, sealed } from './saved-run.ts';
 import { type Decision, decision, type RunState } from './supervisor.ts';
 import {
   askOfStart,
   tellOfBegin,
+  tellOfCallEnd,
   tellOfPhase,
+  tellOfProposal,
   tellOfRefusal,
   tellOfReservation,
+  tellOfRunEnd,
   tellOfStart,
+  tellOfWaiting,
 } from './telling.ts';
 import type { RunHost, Terms } from './terms.ts';
 
@@ -55,19 +50,8 @@ const ID_PREFIX = `run-${Math.random().toString(36).slice(2, 8)}`;
 let runsBegun = 0;
 
 /** A run as its enforcement drives it: it lives on the compiled table, see `move-table.ts`. */
-export class SupervisedRun extends RunLog implements Run, Position, Frame {
-  readonly #terms: Terms;
-  readonly #nesting: Nesting;
+export class SupervisedRun extends RunPosition implements Run, Frame {
   #id: string | undefined;
-
-  // The position that decisions look at.
-  #at: PhaseRow;
-  stepCount = 0;
-  pending = 0;
-  childPending = 0;
-  loopCount = 0;
-  pendingLoops = 0;
-  #inFlight = 0;
   #finished = false;
 
   /** The calls that are reserved or in flight. */
@@ -78,13 +62,10 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   /** @param resumption Where it goes on, if it was saved: see `saved-run.ts`, which has checked it. */
   constructor(terms: Terms, options: RunOptions, resumption?: Resumption) {
-    super();
     checkRunOptions(options);
+    super(terms, nestingOf(options));
     const { id, timeoutMs = Number.POSITIVE_INFINITY, signal } = options;
-    this.#terms = terms;
     this.#id = id;
-    this.#at = terms.table.row('IDLE');
-    this.#nesting = nestingOf(options);
     if (resumption !== undefined) this.#restore(resumption.saved);
     this.#begin(options.budget ?? 'shared', timeoutMs, signal, resumption);
   }
@@ -97,10 +78,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     return this.#id;
   }
 
-  get host(): RunHost {
-    return this.#terms.host;
-  }
-
   /** Itself: code inside of a run is inside of that one. */
   get run(): this {
     return this;
@@ -110,33 +87,13 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     return !this.#finished;
   }
 
-  get phase(): Phase {
-    return this.#at.phase;
-  }
-
-  get parentCall(): SupervisedCall | null {
-    return this.#nesting.parentCall;
-  }
-
-  get depth(): number {
-    return this.#nesting.depth;
-  }
-
-  get parent(): SupervisedRun | null {
-    return this.#nesting.parentCall?.run ?? null;
-  }
-
-  get maxDepth(): number {
-    return this.#nesting.maxDepth;
-  }
-
   get state(): RunState {
     const { phase, stepCount, loopCount } = this;
     return {
       phase,
       stepCount,
       loopCount: loopCount === 0 ? {} : { [this.#extras?.endedFrom ?? phase]: loopCount },
-      inFlight: this.#inFlight,
+      inFlight: this.inFlight,
       finished: this.#finished,
       reason: this.#extras?.reason ?? null,
     };
@@ -170,10 +127,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     return actor.inspect(inspect);
   }
 
-  protected override get logLimit(): number {
-    return this.#terms.host.logLimit;
-  }
-
   get #more(): RunExtras {
     this.#extras ??= new RunExtras();
     return this.#extras;
@@ -186,30 +139,19 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     const code = answer.allowed ? null : answer.code;
     let ends = false;
     if (answer.allowed) {
-      const step = this.#stepTo(target);
+      const step = this.stepTo(target);
       // A run that enters a terminal phase has ended when its listeners hear of it, and that it was proposed before it.
       if (step.to.terminal) {
         this.loopCount = 0;
         this.#close(target, undefined);
         ends = true;
       } else {
-        this.#take(step);
+        this.take(step);
         this.#extras?.actor?.tell();
         if (host.events.observed) tellOfPhase(this, Date.now(), from, target);
       }
     }
-    const { events } = host;
-    if (events.observed) {
-      const allowed = answer.allowed;
-      events.emit({
-        type: 'phase.proposed',
-        time: Date.now(),
-        run: this.id,
-        target,
-        allowed,
-        code,
-      });
-    }
+    if (host.events.observed) tellOfProposal(this, target, code);
     if (ends) this.#tellOfEnd(`propose.${target}`);
     const entry: LogEntry = {
       time: Date.now(),
@@ -225,44 +167,36 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       path: answer.allowed ? answer.path : [],
       stepCount: this.stepCount,
       loopCount: this.loopCount,
-      inFlight: this.#inFlight,
+      inFlight: this.inFlight,
     };
     this.record({ newer: undefined, toLogEntry: () => ({ ...entry }) });
     return answer;
   }
 
   #answerProposal(target: Phase): Decision {
-    const { rules } = this.#terms;
+    const { rules } = this.terms;
     const code = refuseProposal(rules.table, rules, this, target);
     const actor = this.#extras?.actor;
     if (code === undefined && actor !== undefined) {
-      const step = this.#stepTo(target);
+      const step = this.stepTo(target);
       const event = { type: `propose.${target}` } as const;
       // The end of a run is told as such.
-      const message = step.to.terminal ? actor.fault : actor.take([event], this.#after(step));
+      const message = step.to.terminal ? actor.fault : actor.take([event], this.standingAfter(step));
       if (message !== undefined) return { allowed: false, code: 'actor-disagrees', message };
     }
     return decision(rules, this.state, this, code, Object.freeze([this.phase, target]));
   }
 
-  #stepTo(target: Phase): Step {
-    const step = this.#at.proposals.get(target)?.[this.#condition()];
-    // A row that is not of one mind with `decide.ts` does not compile.
-    if (step === undefined)
-      throw new Error(`${this.phase} -> ${target} was allowed, and is not in the table`);
-    return step;
-  }
-
   validateActionPhase(): Decision {
-    const { rules } = this.#terms;
+    const { rules } = this.terms;
     const code = refuseAction(rules.table, rules, this);
     const disagreement = this.#extras?.actor?.fault;
     if (code === undefined && disagreement !== undefined) {
       return { allowed: false, code: 'actor-disagrees', message: disagreement };
     }
-    const exhausted = code === 'step-budget' ? undefined : this.#exhaustedAncestor();
+    const exhausted = code === 'step-budget' ? undefined : this.exhaustedAncestor();
     if (exhausted !== undefined) {
-      return { allowed: false, code: 'step-budget', message: this.#ancestorMessage(exhausted) };
+      return { allowed: false, code: 'step-budget', message: this.ancestorMessage(exhausted) };
     }
     return decision(rules, this.state, this, code, rules.table.pathToActing(this.phase) ?? []);
   }
@@ -385,7 +319,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   ): void {
     const parent = this.parent;
     const { events } = this.host;
-    if (events.observed) tellOfBegin(this, this.#terms.rules, budget, resumption?.saved);
+    if (events.observed) tellOfBegin(this, this.terms.rules, budget, resumption?.saved);
     // Before anyone can end the run, and so its actor.
     const under = this.#inspectedAbove();
     const { inspect } = this.host;
@@ -421,10 +355,10 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   // —— Saving and resuming (SPEC §11) ——
 
   save(options: SaveOptions = {}): SavedRun {
-    const { parentCall, payer, maxDepth } = this.#nesting;
+    const { parentCall, payer, maxDepth } = this.nesting;
     const saved: SavedRun = {
       version: 1,
-      rules: hashRules(this.#terms.rules),
+      rules: hashRules(this.terms.rules),
       id: this.id,
       state: this.state,
       callsAsked: this.#callsAsked,
@@ -450,33 +384,30 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   #reservedBelow(): number {
     let reserved = 0;
     for (const child of this.#extras?.children ?? []) {
-      if (child.#nesting.payer !== null) reserved += child.pending - child.#inFlight;
+      if (child.nesting.payer !== null) reserved += child.pending - child.inFlight;
       reserved += child.#reservedBelow();
     }
     return reserved;
   }
 
-  #restore({ id, state, callsAsked, calls, childCalls }: SavedRun): void {
+  #restore(saved: SavedRun): void {
+    const { id, state, callsAsked, calls, childCalls } = saved;
     const { phase, stepCount, loopCount, finished, reason } = state;
-    for (let run = this.#nesting.payer; run !== null; run = run.parent) {
+    for (let run = this.nesting.payer; run !== null; run = run.parent) {
       run.#checkChild(id, stepCount, calls.length + childCalls);
     }
-    for (let run = this.#nesting.payer; run !== null && calls.length > 0; run = run.parent) {
+    for (let run = this.nesting.payer; run !== null && calls.length > 0; run = run.parent) {
       run.#more.unclaimedCalls -= calls.length;
     }
-    const [looped = phase, loops = 0] = Object.entries(loopCount)[0] ?? [];
-    this.#at = this.#terms.table.row(phase);
-    this.stepCount = stepCount;
-    this.loopCount = loops;
+    this.restorePosition(saved);
     this.#callsAsked = callsAsked;
-    this.childPending = childCalls;
     if (childCalls > 0) this.#more.unclaimedCalls = childCalls;
     if (finished) {
       const extras = this.#more;
       this.#finished = true;
       extras.reason = reason;
       extras.abortedWith = reason === null ? undefined : { reason };
-      extras.endedFrom = looped;
+      extras.endedFrom = Object.keys(loopCount)[0] ?? phase;
     }
     const bySeq = new Map<number | null, SupervisedCall>();
     for (const { seq, id, tool, parent } of calls) {
@@ -485,8 +416,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       bySeq.set(seq, call);
       this.#active = pushCall(this.#active, call);
     }
-    this.pending = calls.length;
-    this.#inFlight = calls.length;
   }
 
   /** What a child run has spent and promised of a budget that it shares, this run has counted when both were saved. */
@@ -542,10 +471,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
           ? undefined
           : setTimeout(() => this.#waitedTooLong(call), waitTimeoutMs);
       call.waiter = { resolve, reject, timer };
-      if (events.observed) {
-        const { id, seq, tool } = call;
-        events.emit({ type: 'call.waiting', time: Date.now(), run: this.id, call: id, seq, tool });
-      }
+      if (events.observed) tellOfWaiting(call);
     });
   }
 
@@ -590,10 +516,10 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     checks = this.host.checks,
   ): SupervisedCall | Refusal | Promise<SupervisedCall> {
     const { dfa } = this.host;
-    const acting = this.#at.phase === 'ACTING';
+    const acting = this.phase === 'ACTING';
     const joins = !call.nested && this.pending > 0;
     // Without the stage its own budget and table hold nothing back, but that of an ancestor which has it does (SPEC §10.2).
-    if (dfa ? this.#stepFrom(acting && joins) === undefined : this.#exhaustedAncestor() !== undefined)
+    if (dfa ? this.stepOfCall(acting && joins) === undefined : this.exhaustedAncestor() !== undefined)
       return this.#refuseByBudgetOrTable(call, joins);
     const before = checks === undefined ? undefined : this.state;
     this.#reserve(call, acting && !joins);
@@ -603,37 +529,19 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     return call.outcome instanceof Refusal ? call.outcome : this.#check(call, before, checks);
   }
 
-  /** The step that a call would take now, reservations and the budgets of ancestors counted. */
-  #stepFrom(joins: boolean): Step | undefined {
-    const index = this.#condition(this.#exhaustedAncestor() === undefined);
-    return joins ? this.#at.join[(index & ROOMS) | ONE_IN_FLIGHT] : this.#at.start[index];
-  }
-
-  #condition(roomAbove = true): number {
-    const { rules } = this.#terms;
-    return condition(
-      roomAbove && withinStepBudget(rules, this.stepCount, this.pending + this.childPending),
-      withinLoopBudget(rules, this.loopCount, this.pendingLoops),
-      this.#inFlight,
-    );
-  }
-
   #refuseByBudgetOrTable(call: SupervisedCall, joins: boolean): Refusal {
-    const { rules } = this.#terms;
+    const { rules } = this.terms;
     const own = this.host.dfa ? refuseAction(rules.table, rules, this, joins) : undefined;
-    const ancestor = own === 'step-budget' ? undefined : this.#exhaustedAncestor();
+    const ancestor = own === 'step-budget' ? undefined : this.exhaustedAncestor();
     const code = ancestor === undefined ? own : 'step-budget';
     // The table has refused, and a row whose refusals have no reason does not compile.
     if (code === undefined) throw new Error(`A call was refused in ${this.phase} for no reason`);
     const message =
       ancestor === undefined
         ? refusalMessage(code, rules.table, rules, this)
-        : this.#ancestorMessage(ancestor);
-    const endsIn =
-      !call.nested && this.pending === 0
-        ? this.#at.exhaust[this.#condition(ancestor === undefined)]?.to
-        : undefined;
-    return this.#refuse(call, code, message, 'dfa', null, endsIn?.phase);
+        : this.ancestorMessage(ancestor);
+    const endsIn = !call.nested && this.pending === 0 ? this.endByBudget(ancestor === undefined) : undefined;
+    return this.#refuse(call, code, message, 'dfa', null, endsIn);
   }
 
   #check(
@@ -648,7 +556,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       runId: this.id,
       parent: call.parent?.id ?? null,
     };
-    const { rules } = this.#terms;
+    const { rules } = this.terms;
     const path = rules.table.pathToActing(before.phase) ?? [];
     const dfa = decision(rules, before, this, undefined, path);
     return new Promise((resolve, reject) => {
@@ -675,8 +583,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     } else {
       this.#giveBack(call);
       const { code, message, stage } = result;
-      const endsIn =
-        !call.nested && this.pending === 0 ? this.#at.reject[this.#condition()]?.to.phase : undefined;
+      const endsIn = !call.nested && this.pending === 0 ? this.endByMonitor() : undefined;
       this.#answer(call, this.#refuse(call, code, message, stage, result.result, endsIn));
     }
     if (this.pending === 0) this.#serveWaiting();
@@ -685,17 +592,13 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   #reserve(call: SupervisedCall, selfLoop: boolean): void {
     call.status = 'reserved';
     call.selfLoop = selfLoop;
-    this.pending += 1;
-    if (selfLoop) this.pendingLoops += 1;
+    this.reserveStep(selfLoop);
     this.#active = pushCall(this.#active, call);
-    for (let run = this.#nesting.payer; run !== null; run = run.parent) run.childPending += 1;
   }
 
-  #giveBack(call: SupervisedCall, loops = call.selfLoop): void {
-    this.pending -= 1;
-    if (loops) this.pendingLoops -= 1;
+  #giveBack(call: SupervisedCall): void {
+    this.giveStepBack(call.selfLoop);
     this.#active = removeCall(this.#active, call);
-    for (let run = this.#nesting.payer; run !== null; run = run.parent) run.childPending -= 1;
   }
 
   /** Takes the path, and the call is in flight. */
@@ -705,12 +608,12 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       const refusal = this.#askObservers(call);
       if (refusal !== undefined) return refusal;
     }
-    const inFlight = this.#inFlight;
-    const joins = this.#joins(call);
-    const step = this.#stepOf(call);
+    const inFlight = this.inFlight;
+    const joins = this.joins(call.selfLoop);
+    const step = this.stepOfReserved(call.selfLoop);
     if (step === undefined) {
       this.#giveBack(call);
-      const { rules } = this.#terms;
+      const { rules } = this.terms;
       const message = refusalMessage('action-unreachable', rules.table, rules, this);
       return this.#refuse(call, 'action-unreachable', message, 'dfa', null);
     }
@@ -718,18 +621,18 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     // What the machine has no event for, the actor follows: a call on no edge, or one that joined what has ended since.
     const follows = !dfa || (joins && inFlight === 0);
     const disagreement =
-      actor && (follows ? actor.fault : actor.take(eventsOf(step, joins), this.#after(step)));
+      actor && (follows ? actor.fault : actor.take(eventsOf(step, joins), this.standingAfter(step)));
     if (disagreement !== undefined) {
       this.#giveBack(call);
       return this.#refuse(call, 'actor-disagrees', disagreement, 'dfa', null);
     }
     // All hops are taken before anyone hears of the first: a listener may call a tool in turn.
-    this.#take(step);
+    this.take(step);
     if (call.selfLoop) this.pendingLoops -= 1;
     call.status = 'in-flight';
     call.outcome = step;
     this.#recordCall(call);
-    if (follows) actor?.follow({ type: 'call.start' }, this.#standing);
+    if (follows) actor?.follow({ type: 'call.start' }, this.standing);
     else actor?.tell();
     const told = !events.observed || (!this.#finished && tellOfStart(call, step.path));
     call.args = undefined;
@@ -737,41 +640,16 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     return this.#finished ? this.#takeBack(call, told) : call;
   }
 
-  #joins(call: SupervisedCall): boolean {
-    return this.#at.phase === 'ACTING' && !call.selfLoop;
-  }
-
-  /**
-   * The step of a reserved call. While it was checked others may have moved the run, so it is the one from where that is now.
-   * The reservation is among what is taken, so there is room. Those that it joined may have ended since.
-   */
-  #stepOf(call: SupervisedCall): Step | undefined {
-    const from = this.#at;
-    const inFlight = condition(true, true, this.#inFlight);
-    return (
-      (this.#joins(call) ? from.join[inFlight || ONE_IN_FLIGHT] : from.start[inFlight]) ??
-      (this.host.dfa ? undefined : from.unchecked)
-    );
-  }
-
   /** Refuses a call that those do not let start on whom calls depend. They are asked before anything has changed. */
   #askObservers(call: SupervisedCall): Refusal | undefined {
-    const step = this.#stepOf(call);
+    const step = this.stepOfReserved(call.selfLoop);
     if (step === undefined) return undefined;
-    const why = askOfStart(call, step.path, this.#after(step).loopCount);
+    const why = askOfStart(call, step.path, this.standingAfter(step).loopCount);
     // One of them may have ended the run just now, and the call with it.
     if (call.outcome instanceof Refusal) return call.outcome;
     if (why === undefined) return undefined;
     this.#giveBack(call);
     return this.#refuse(call, 'observer-failed', `Cannot call ${call.tool}: ${why}`, 'enforcement', null);
-  }
-
-  #take({ to, steps, inFlight, loops }: Step): void {
-    this.stepCount += steps;
-    this.#inFlight += inFlight;
-    if (loops === 'counted') this.loopCount += 1;
-    else if (loops === 'forgotten') this.loopCount = 0;
-    this.#at = to;
   }
 
   /** Refuses a call that was admitted, and whose body has not started when the run ended. */
@@ -783,8 +661,9 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       this.#endCall(call, false, refusal.toError());
       return refusal;
     }
-    this.#inFlight -= 1;
-    this.#giveBack(call, false);
+    this.land(undefined);
+    this.#active = removeCall(this.#active, call);
+    this.#chargeAncestors(false);
     call.status = 'refused';
     tellOfRefusal(call, refusal);
     return refusal;
@@ -797,34 +676,18 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     if (call.status !== 'in-flight') return;
     call.status = 'ended';
     const late = this.#finished;
-    const from = this.#at;
-    const step = late ? undefined : (ok ? from.succeed : from.fail)[this.#condition()];
-    this.pending -= 1;
+    const from = this.phase;
+    const step = late ? undefined : this.stepOfEnd(ok);
+    this.land(step);
     this.#active = removeCall(this.#active, call);
-    if (step === undefined) this.#inFlight -= 1;
-    else this.#take(step);
     const actor = this.#extras?.actor;
-    if (step !== undefined) actor?.take([{ type: ok ? 'call.succeed' : 'call.fail' }], this.#standing);
+    if (step !== undefined) actor?.take([{ type: ok ? 'call.succeed' : 'call.fail' }], this.standing);
     this.#chargeAncestors(ok);
     actor?.tell();
-    const { events } = this.host;
-    if (events.observed) {
+    if (this.host.events.observed) {
       const time = Date.now();
-      if (step !== undefined && step.to !== from) tellOfPhase(this, time, from.phase, step.to.phase);
-      events.emit({
-        type: 'call.ended',
-        time,
-        run: this.id,
-        call: call.id,
-        seq: call.seq,
-        tool: call.tool,
-        ok,
-        late,
-        interrupted,
-        error: ok ? undefined : outcome,
-        ...(ok && !interrupted && events.results ? { result: outcome } : undefined),
-        stepCount: this.stepCount,
-      });
+      if (step !== undefined && step.to.phase !== from) tellOfPhase(this, time, from, step.to.phase);
+      tellOfCallEnd(call, time, ok, late, interrupted, outcome);
     }
     if (this.pending === 0) this.#serveWaiting();
   }
@@ -832,9 +695,9 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
   // —— The actor, where there is one ——
 
   #actorIn(place: Omit<ActorPlace, 'id'>): RunActor {
-    const { rules, table } = this.#terms;
+    const { rules, table } = this.terms;
     const extras = this.#more;
-    const standing = this.#finished ? { ...this.#standing, loopCount: 0 } : this.#standing;
+    const standing = this.#finished ? { ...this.standing, loopCount: 0 } : this.standing;
     extras.actor ??= new RunActor(table.machine, rules, standing, extras.reason, { ...place, id: this.id });
     return extras.actor;
   }
@@ -851,20 +714,6 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
       if (actor?.inspected && run.live) return actor;
     }
     return undefined;
-  }
-
-  get #standing(): Standing {
-    const { phase, stepCount, loopCount } = this;
-    return { phase, stepCount, loopCount, inFlight: this.#inFlight };
-  }
-
-  #after({ to, steps, inFlight, loops }: Step): Standing {
-    return {
-      phase: to.phase,
-      stepCount: this.stepCount + steps,
-      loopCount: loops === 'forgotten' ? 0 : this.loopCount + (loops === 'counted' ? 1 : 0),
-      inFlight: this.#inFlight + inFlight,
-    };
   }
 
   // —— Refusals ——
@@ -901,27 +750,14 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
 
   // —— Budgets shared with ancestors ——
 
-  #exhaustedAncestor(): SupervisedRun | undefined {
-    for (let run = this.#nesting.payer; run !== null; run = run.parent) {
-      const { rules, host } = run.#terms;
-      if (host.dfa && !withinStepBudget(rules, run.stepCount, run.pending + run.childPending)) return run;
-    }
-    return undefined;
-  }
-
   /** A call was made, so whoever shares his budget pays for it, also when it ends too late for this run. */
   #chargeAncestors(ok: boolean): void {
-    for (let run = this.#nesting.payer; run !== null; run = run.parent) {
+    for (let run = this.nesting.payer; run !== null; run = run.parent) {
       run.childPending -= 1;
       if (!ok || run.#finished) continue;
       run.stepCount += 1;
-      run.#extras?.actor?.follow({ type: 'child.succeed' }, run.#standing);
+      run.#extras?.actor?.follow({ type: 'child.succeed' }, run.standing);
     }
-  }
-
-  #ancestorMessage(ancestor: SupervisedRun): string {
-    const whose = ancestor === this.parent ? ' (parent run)' : ' (ancestor run)';
-    return stepBudgetMessage(ancestor.#terms.rules, ancestor, whose);
   }
 
   // —— The end ——
@@ -939,7 +775,7 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     extras.reason = aborted === undefined ? null : reasonText(aborted.reason);
     extras.abortedWith = aborted;
     extras.endedFrom = this.phase;
-    this.#at = this.#terms.table.row(phase);
+    this.stopIn(phase);
     // A run that its budget has ended may have an agent that still does not answer: the deadline bounds that too (SPEC §6.3).
     if (extras.onAbort === undefined) this.#release();
     const reason = aborted === undefined ? PARENT_ENDED : aborted.reason;
@@ -958,19 +794,17 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     this.#endActor(event);
     this.#refuseAllWhoWait();
     if (aborted !== undefined) extras.controller?.abort(aborted.reason);
-    const { events } = this.host;
-    if (events.observed) {
+    if (this.host.events.observed) {
       const time = Date.now();
-      const { phase, stepCount } = this;
-      if (from !== undefined && from !== phase) tellOfPhase(this, time, from, phase);
-      events.emit({ type: 'run.ended', time, run: this.id, phase, reason, stepCount });
+      if (from !== undefined && from !== this.phase) tellOfPhase(this, time, from, this.phase);
+      tellOfRunEnd(this, time, reason);
     }
   }
 
   #endActor(type: PhaseEvent['type']): void {
     const { actor, reason } = this.#more;
     if (actor === undefined) return;
-    const standing = { ...this.#standing, loopCount: 0 };
+    const standing = { ...this.standing, loopCount: 0 };
     // A run may end for the budget of an ancestor, which its machine does not know.
     if (type === 'run.exhaust') {
       actor.follow({ type }, standing, reason);
@@ -1005,16 +839,13 @@ export class SupervisedRun extends RunLog implements Run, Position, Frame {
     call.time = Date.now();
     call.stepCount = this.stepCount;
     call.loopCount = this.loopCount;
-    call.inFlight = this.#inFlight;
+    call.inFlight = this.inFlight;
     this.record(call);
   }
 }
 
 const NO_CALL = { seq: 0, id: null };
 const NO_CALLS: readonly SavedCall[] = Object.freeze([]);
-const ONE_IN_FLIGHT = condition(true, true, 1);
-const ROOMS = condition(false, false, 0);
-
 // The events that the machine takes for the step of a call.
 function eventsOf({ path }: Step, joins: boolean): PhaseEvent[] {
   const hops = path.slice(1, -1).map((phase): PhaseEvent => ({ type: `propose.${phase}` }));

@@ -1,5 +1,6 @@
 /** What observers are told of the runs and their calls. */
 import type { SupervisedCall } from './call.ts';
+import type { RefusalCode } from './decide.ts';
 import type { CallStarted, PhaseEntered, PhasegateEvent, RunStarted } from './events.ts';
 import type { Phase } from './phases.ts';
 import type { Refusal } from './refusal.ts';
@@ -32,6 +33,24 @@ export function tellOfBegin(
 /** A run moved. */
 export function tellOfPhase(run: SupervisedRun, time: number, from: Phase, phase: Phase): void {
   run.host.events.emit(phaseEntered(run, time, from, phase));
+}
+
+/** A proposal was answered: `code` is why it was refused. */
+export function tellOfProposal(run: SupervisedRun, target: Phase, code: RefusalCode | null): void {
+  const time = Date.now();
+  run.host.events.emit({
+    type: 'phase.proposed',
+    time,
+    run: run.id,
+    target,
+    allowed: code === null,
+    code,
+  });
+}
+
+/** A call has to wait its turn. */
+export function tellOfWaiting({ run, id, seq, tool }: SupervisedCall): void {
+  run.host.events.emit({ type: 'call.waiting', time: Date.now(), run: run.id, call: id, seq, tool });
 }
 
 /** A call is reserved, and checks are about to run on it. */
@@ -93,6 +112,39 @@ export function tellOfRefusal(call: SupervisedCall, { code, message, stage }: Re
     loopCount: run.loopCount,
     ...timesOf(call),
   });
+}
+
+/** A call ended; `outcome` is what it came to, or why it failed. */
+export function tellOfCallEnd(
+  call: SupervisedCall,
+  time: number,
+  ok: boolean,
+  late: boolean,
+  interrupted: boolean,
+  outcome: unknown,
+): void {
+  const { run } = call;
+  const { events } = run.host;
+  events.emit({
+    type: 'call.ended',
+    time,
+    run: run.id,
+    call: call.id,
+    seq: call.seq,
+    tool: call.tool,
+    ok,
+    late,
+    interrupted,
+    error: ok ? undefined : outcome,
+    ...(ok && !interrupted && events.results ? { result: outcome } : undefined),
+    stepCount: run.stepCount,
+  });
+}
+
+/** A run ended. */
+export function tellOfRunEnd(run: SupervisedRun, time: number, reason: string | null): void {
+  const { phase, stepCount } = run;
+  run.host.events.emit({ type: 'run.ended', time, run: run.id, phase, reason, stepCount });
 }
 
 function phaseEntered(run: SupervisedRun, time: number, from: Phase, phase: Phase): PhaseEntered {

@@ -1,4 +1,5 @@
 import { invalidArgument, PhasegateError } from '../errors.ts';
+import { checkOptions } from '../options.ts';
 import type { AuditHead } from './audit-log.ts';
 import type { Fields } from './capture.ts';
 import { hashOfLine, type Key, type Link, saidHash } from './chain.ts';
@@ -55,19 +56,29 @@ export interface AuditReport {
   readonly faults: number;
 }
 
+const OPTIONS = [
+  'files',
+  'key',
+  'expectHead',
+  'onFault',
+  'onProgress',
+  'signal',
+] as const satisfies readonly (keyof VerifyAuditOptions)[];
+
 /**
  * Verifies the chains of audit logs: finds whatever was edited, removed, put in, repeated or moved. It cannot find that the
  * end was cut off, nor that someone who can write the file (and has the key, where there is one) wrote all of it anew, unless
  * `expectHead` says which record there must be.
  *
  * @returns The logs, in the order in which they begin.
- * @throws {PhasegateError} `file-unreadable`; `log-mismatch` for a log without a chain, one that needs a key where none
- *   is given, or one without a key where one is.
+ * @throws {PhasegateError} (rejects) `invalid-argument`; `file-unreadable`; `log-mismatch` for a log without a chain, one that
+ *   needs a key where none is given, or one without a key where one is.
  * @example
  * const [report] = await verifyAudit({ files: ['runs.1.jsonl', 'runs.jsonl'] });
  * if (report?.faults !== 0) alert(report);
  */
 export async function verifyAudit(options: VerifyAuditOptions): Promise<AuditReport[]> {
+  checkOptions('verifyAudit', options, OPTIONS);
   const { files, expectHead, signal, onProgress } = options;
   if (typeof files === 'string') throw invalidArgument('files', 'a list of paths or streams', files);
   const logs: LogCheck[] = [];

@@ -86,7 +86,8 @@ function sendable(event: PhasegateEvent, capture: boolean): object {
     case 'call.refused':
       return { ...event, args: capture ? snapshot(event.args) : undefined };
     case 'call.ended':
-      return { ...event, error: event.ok ? undefined : snapshot(messageOf(event.error)) };
+      // What calls came to is told to all observers where one of them asks for it: not this one.
+      return { ...event, error: event.ok ? undefined : snapshot(messageOf(event.error)), result: undefined };
     default:
       return event;
   }

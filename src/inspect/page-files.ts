@@ -21,13 +21,15 @@ const FILES = [
 /**
  * Reads the page, as the build has left it.
  *
+ * @param folder Where it lies.
+ * @default that of the package's build
  * @throws {PhasegateError} (rejects) `page-not-built`.
  */
-export async function readPage(): Promise<PageFiles> {
+export async function readPage(folder?: string): Promise<PageFiles> {
   try {
-    const folder = builtPage();
+    const from = folder ?? builtPage();
     const files = FILES.map(async ([path, name, type]): Promise<[string, PageFile]> => {
-      return [path, { type, content: await readFile(join(folder, name)) }];
+      return [path, { type, content: await readFile(join(from, name)) }];
     });
     return new Map(await Promise.all(files));
   } catch (error) {

@@ -300,14 +300,14 @@ class MirroredRun {
     this.#show({ type: 'child.succeed' }, { stepCount: this.#standing.stepCount + 1 }, null);
   }
 
-  /** Puts the actor where an event has led. What a call was made with is left out: it may be secret, and of any size. */
+  /** Puts the actor where an event has led. What a call was made with and came to is left out: it may be secret, and of any size. */
   #show(event: Shown, moved: Partial<Standing>, reason: string | null): void {
     const standing = { ...this.#standing, ...moved, inFlight: this.#inFlight.size };
     if (!this.live || !this.#phases.includes(standing.phase)) return;
     this.#standing = standing;
-    const { args: _, ...shown } = event;
+    const { args: _, result: __, ...shown } = event;
     this.actor.follow(shown, standing, reason);
   }
 }
 
-type Shown = { readonly type: string; readonly args?: unknown };
+type Shown = { readonly type: string; readonly args?: unknown; readonly result?: unknown };

@@ -1,6 +1,6 @@
 import { type Gate, refusalText, type ShowRefusal, throwRefusal, withMethods } from '../adapters/index.ts';
 import type { Call } from '../call.ts';
-import { invalidArgument, PhasegateError, ToolExecutionBlocked } from '../errors.ts';
+import { invalidArgument, noActiveRun, PhasegateError, ToolExecutionBlocked } from '../errors.ts';
 import { type Handle, type Handler, superviseHandle } from './handle.ts';
 import type { SessionSettings } from './options.ts';
 import {
@@ -132,16 +132,7 @@ export class ServerWrapper {
   /** A call that is of no run. */
   async #refuse(tool: string, args: unknown, why: string, show: ShowRefusal<unknown>): Promise<unknown> {
     const { enforcement } = this.#gate;
-    const blocked = new ToolExecutionBlocked(`Cannot call ${tool}: no agent run is active: ${why}`, {
-      tool,
-      callId: null,
-      runId: null,
-      stage: 'enforcement',
-      code: 'no-active-run',
-      result: null,
-      phase: null,
-      stepCount: 0,
-    });
+    const blocked = noActiveRun(tool, why);
     // For listeners. A client in the same process may have a run around this code, which has nothing to do with it.
     if (enforcement.currentRun() === null) {
       await this.#gate.call({ tool, args }, () => undefined, throwRefusal).catch(() => undefined);

@@ -1,4 +1,4 @@
-import { invalidArgument, ToolExecutionBlocked } from '../errors.ts';
+import { invalidArgument, noActiveRun, ToolExecutionBlocked } from '../errors.ts';
 import { checkOptions } from '../options.ts';
 import type { RunOptions } from '../run.ts';
 import { checkRunOptions, checkTimeout } from '../run-options.ts';
@@ -243,16 +243,3 @@ const OPTIONS = [
   'onUndelivered',
   'fetch',
 ] as const satisfies readonly (keyof RemoteOptions)[];
-
-function noActiveRun(tool: string): ToolExecutionBlocked {
-  return new ToolExecutionBlocked(`Cannot call ${tool}: no agent run is active`, {
-    tool,
-    callId: null,
-    runId: null,
-    stage: 'enforcement',
-    code: 'no-active-run',
-    result: null,
-    phase: null,
-    stepCount: 0,
-  });
-}

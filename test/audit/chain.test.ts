@@ -316,4 +316,9 @@ describe('What is given to be verified', () => {
     await expect(verified(['/nowhere/runs.jsonl'])).rejects.toMatchObject({ code: 'file-unreadable' });
     await expect(verifyAudit({ files: path })).rejects.toMatchObject({ code: 'invalid-argument' });
   });
+
+  it('has no option that nobody knows: a slip would verify less', async () => {
+    const options = { files: [newPath()], expecthead: '0'.repeat(64) };
+    await expect(verifyAudit(options)).rejects.toThrow('There is no option "expecthead" of verifyAudit');
+  });
 });

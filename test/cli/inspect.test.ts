@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createWebSocketReceiver } from '@statelyai/inspect';
 import { createInspectorServer } from '@statelyai/inspect/server';
-import { build } from 'esbuild';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { RunSummary } from '../../src/inspect/protocol.ts';
 import { freePort } from '../free-port.ts';
 import { eventsOfRun, listenUntil, of, TOKEN } from '../inspect/support.ts';
+import { buildCommand } from './built.ts';
 import { run } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'phasegate-cli-inspect-'));
@@ -19,18 +19,7 @@ const command = join(folder, 'phasegate.mjs');
 const installed = join(folder, 'node_modules', 'phasegate');
 
 beforeAll(async () => {
-  await build({
-    entryPoints: ['src/cli/index.ts'],
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    external: ['elkjs'],
-    banner: {
-      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
-    },
-    outfile: command,
-    logLevel: 'silent',
-  });
+  await buildCommand(command);
   mkdirSync(join(installed, 'dist', 'inspect'), { recursive: true });
   writeFileSync(join(installed, 'package.json'), '{"name":"phasegate","version":"0.0.0"}');
   for (const name of ['index.html', 'page.js', 'page.css', 'icon.svg']) {

@@ -3,26 +3,15 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, openSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { build } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { buildCommand } from './built.ts';
 import { recording } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'phasegate-process-'));
 const command = join(folder, 'phasegate.mjs');
 
 beforeAll(async () => {
-  await build({
-    entryPoints: ['src/cli/index.ts'],
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    // The bundled commander is CommonJS, and an ES module has no `require` of its own.
-    banner: {
-      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
-    },
-    outfile: command,
-    logLevel: 'silent',
-  });
+  await buildCommand(command);
   writeFileSync(join(folder, 'good.jsonl'), recording('good', 'a b'));
   writeFileSync(join(folder, 'bad.jsonl'), recording('bad', '!a !a !a !a !a'));
 });

@@ -102,6 +102,31 @@ describe('docs/opentelemetry.md', () => {
   });
 });
 
+describe('docs/observing.md', () => {
+  it('has every event with its fields, and no other', () => {
+    const rows = [...readPage('docs/observing.md').matchAll(/^\| `([a-z]+\.[a-z]+)` \| .* \|(.*)\|$/gm)];
+    const documented = rows.map(([, type, fields = '']) => [
+      type,
+      [...fields.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort(),
+    ]);
+    const events = SOURCES.find(({ name }) => name === 'events.ts')?.text ?? '';
+    const union = /export type PhasegateEvent =([^;]+);/.exec(events)?.[1] ?? '';
+    const told = [...union.matchAll(/\w+/g)].map(([name]) => {
+      const [, bases = '', type] =
+        new RegExp(`interface ${name} extends (.*) \\{\\n  readonly type: '(.*)'`).exec(events) ?? [];
+      const own = membersOf('events.ts', name).filter((member) => member !== 'type');
+      const decided = bases.includes('Decided') ? membersOf('events.ts', 'Decided') : [];
+      return [type, [...own, ...decided].sort()];
+    });
+    expect(told.length).toBeGreaterThan(0);
+    expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(told));
+  });
+
+  it('has every member of an observer, and no other', () => {
+    expect(tableIn('docs/observing.md', '## An observer')).toEqual(membersOf('observers.ts', 'Observer'));
+  });
+});
+
 describe('docs/configuration.md', () => {
   const page = readPage('docs/configuration.md');
 
@@ -195,10 +220,10 @@ function refusalCodes(): string[] {
   return [...union.matchAll(/'([a-z-]+)'/g)].map(([, code = '']) => code);
 }
 
-/** Refusals, and whatever an error of the package is made with. */
 /** The classes themselves; and what a service answered, whose code is one of the service's. */
 const PASS_ON = new Set(['errors.ts', join('restate', 'protocol.ts')]);
 
+/** Refusals, and whatever an error of the package is made with. */
 function codesIn(sources: typeof SOURCES): Set<string> {
   const codes = new Set(refusalCodes());
   for (const { name, text } of sources) {

@@ -70,6 +70,24 @@ describe('inspectTo', () => {
     expect((await argsSeen(true)).args).toEqual({ password: 'hunter2' });
   });
 
+  it.each([false, true])(
+    'leaves results out which another observer asked for, with capture: %s',
+    async (capture) => {
+      const server = await startServer();
+      const enforcement = createEnforcement();
+      const observer = inspectTo(server.url, { capture });
+      const heard: unknown[] = [];
+      enforcement.on({ listen: (event) => heard.push(event), results: true });
+      enforcement.on(observer);
+      await enforcement.withRun((run) => run.callTool('read', {}, () => 'hunter2'));
+      await observer.close();
+      const told = await listenUntil(server, (all) => all.at(-1)?.name === 'ready', '1');
+      expect(JSON.stringify(heard)).toContain('hunter2');
+      expect(JSON.stringify(told)).toContain('call.ended');
+      expect(JSON.stringify(told)).not.toContain('hunter2');
+    },
+  );
+
   it('says why nothing gets through, and takes nothing more when it is closed', async () => {
     const enforcement = createEnforcement();
     const observer = inspectTo(await addressOfNobody(), { maxBuffered: 1 });
@@ -104,7 +122,8 @@ describe('a server that does not take what it is sent', { timeout: 30_000 }, () 
     expect(observer.problem).toMatch(/cannot be reached/);
     const { store } = await startServer({ port });
     await vi.waitFor(() => expect(store.runs.size).toBe(1), 20_000);
-    expect(observer).toMatchObject({ problem: null, dropped: 0 });
+    // The answer comes after the server has taken them.
+    await vi.waitFor(() => expect(observer).toMatchObject({ problem: null, dropped: 0 }));
     await observer.close();
   });
 

@@ -67,7 +67,7 @@ const hops = () => story().filter((line) => !line.includes(' = '));
 async function agents(enforcement: Enforcement): Promise<void> {
   await enforcement.withRun(
     async (run) => {
-      await run.callTool('search', { q: 'secret' }, () => 1);
+      await run.callTool('search', { q: 'secret' }, () => 'a secret page');
       await run.callTool('delegate', {}, (call) =>
         enforcement.withRun((child) => child.callTool('fetch', {}, () => 2), { id: 'child', parent: call }),
       );
@@ -136,7 +136,7 @@ describe('mirrorToStately', () => {
   async function eventsOf(options: Parameters<typeof createSupervisor>[0] = {}): Promise<PhasegateEvent[]> {
     const enforcement = createEnforcement({ supervisor: createSupervisor(options) });
     const events: PhasegateEvent[] = [];
-    enforcement.on((event) => events.push(JSON.parse(JSON.stringify(event))));
+    enforcement.on({ listen: (event) => events.push(JSON.parse(JSON.stringify(event))), results: true });
     await agents(enforcement).catch(() => {});
     return events;
   }
@@ -196,7 +196,7 @@ describe('mirrorToStately', () => {
     ]);
   });
 
-  test('with their budgets and their table, and without what calls are made with', async () => {
+  test('with their budgets and their table, and without what calls are made with and come to', async () => {
     const options = {
       maxSteps: 2,
       phases: ['REVIEWING'],

@@ -66,7 +66,8 @@ test('By the real clocks it is now, in order', () => {
     const time = clock.now();
     expect(time).toBeGreaterThan(last);
     expect(time).toBeGreaterThanOrEqual(before - 1);
-    expect(time).toBeLessThanOrEqual(Date.now() + 1);
+    // A thousand steps within one millisecond lead into the next.
+    expect(time).toBeLessThanOrEqual(Date.now() + 2);
     last = time;
   }
 });

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterEach, expect } from 'vitest';
 import { buildPage } from '../../../scripts/build/page.mjs';
 import { newToken } from '../../../src/inspect/access.ts';
-import type { PageFiles } from '../../../src/inspect/page-files.ts';
+import { type PageFiles, readPage } from '../../../src/inspect/page-files.ts';
 import { type InspectServer, serve } from '../../../src/inspect/server.ts';
 import { RunStore } from '../../../src/inspect/store.ts';
 import { describeInBrowser, type PageOptions } from '../../embedding/chromium.ts';
@@ -101,13 +101,6 @@ export function describePage(
   });
 }
 
-const FILES = [
-  ['/', 'index.html', 'text/html; charset=utf-8'],
-  ['/page.js', 'page.js', 'text/javascript; charset=utf-8'],
-  ['/page.css', 'page.css', 'text/css; charset=utf-8'],
-  ['/icon.svg', 'icon.svg', 'image/svg+xml'],
-] as const;
-
 let files: Promise<PageFiles> | undefined;
 
 /** The page as the source has it now, built as it is for the package. */
@@ -115,9 +108,7 @@ function pageFiles(): Promise<PageFiles> {
   files ??= (async () => {
     const folder = mkdtempSync(join(tmpdir(), 'phasegate-page-'));
     await buildPage(folder);
-    return new Map(
-      FILES.map(([path, name, type]) => [path, { type, content: readFileSync(join(folder, name)) }]),
-    );
+    return readPage(folder);
   })();
   return files;
 }
