@@ -213,7 +213,8 @@ class Recording {
         at,
       );
     }
-    // What was recorded before it was saved may be in the same file.
+    // What was recorded before it was saved may be in the same file, with its end.
+    if (resumed?.state.finished && this.#ended.has(run) && !this.#live.has(run)) return;
     const known = resumed ? this.#live.get(run) : undefined;
     if (known === undefined) this.#beginAnew(run, line, resumed ? beforeCalls(resumed) : undefined, at);
     if (!resumed) return;
