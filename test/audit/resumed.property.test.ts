@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { auditLog } from '../../src/audit/index.ts';
 import type { Run } from '../../src/index.ts';
 import { enforcementOf, ops, perform, resumed, setting } from '../core/saved-runs.ts';
-import { decisionsIn, replayedLog, sink } from './support.ts';
+import { decisionsIn, eventsIn, replayedLog, sink } from './support.ts';
 
 /** As of one process: that a run was resumed, and its calls in flight were interrupted, is no decision. */
 function withoutResumption(text: string): string {
@@ -37,4 +37,40 @@ describe('A log of runs that are saved and resumed', { timeout: 60_000 }, () => 
       { numRuns: 300 },
     );
   });
+
+  it('replays to the same answers where it begins with the run as it was resumed', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        setting.filter(({ dfa }) => dfa),
+        ops,
+        ops,
+        fc.boolean(),
+        async (setting, earlier, after, interrupts) => {
+          const run = enforcementOf(setting).beginRun({ id: 'r0' });
+          // Child runs may lie in calls that have ended, of which the log would know nothing.
+          for (const op of earlier) if (op.do !== 'begin') perform(enforcementOf(setting), [run], op);
+          fc.pre(!run.state.finished);
+          const log = sink();
+          const enforcement = enforcementOf(setting);
+          enforcement.on(auditLog(log.stream));
+          const runs = resumed(enforcement, [run], () => interrupts);
+          for (const op of after) perform(enforcement, runs, op);
+          runs[0]?.finish();
+          const again = await replayedLog(log.text(), setting.options, 'concurrent');
+          expect(again.faults).toEqual([]);
+          const before = run.callsInFlight.map(({ id }) => id);
+          expect(answersIn(again.text, before)).toEqual(answersIn(log.text(), before));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
 });
+
+/** How calls were answered; but those that are only made again, as they were in flight before. */
+function answersIn(text: string, madeAgain: readonly unknown[]): unknown[][] {
+  return eventsIn(text)
+    .filter(({ type }) => type === 'call.started' || type === 'call.refused')
+    .filter(({ run, call }) => run !== 'r0' || !madeAgain.includes(call))
+    .map(({ type, run, call, code }) => [type, run, call, code]);
+}
