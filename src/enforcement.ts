@@ -216,6 +216,11 @@ class SupervisingEnforcement implements Enforcement {
     if (typeof observer?.listen !== 'function') {
       throw invalidArgument('observer', 'a function, or an observer with `listen`', observer);
     }
+    for (const [name, type, expected] of OF_OBSERVERS) {
+      const value = observer[name];
+      if (value !== undefined && typeof value !== type)
+        throw invalidArgument(`observer.${name}`, expected, value);
+    }
     return this.#host.events.on(observer);
   }
 
@@ -253,6 +258,12 @@ class SupervisingEnforcement implements Enforcement {
     return refusal;
   }
 }
+
+const OF_OBSERVERS = [
+  ['required', 'boolean', 'true or false'],
+  ['results', 'boolean', 'true or false'],
+  ['inside', 'function', 'a function'],
+] as const satisfies readonly (readonly [keyof Observer, string, string])[];
 
 const OPTIONS = [
   'supervisor',

@@ -14,13 +14,14 @@ export interface Scope {
   readonly seq: number;
 }
 
-/** Somebody who observes what an enforcement does: more than a listener. */
+/** Somebody who observes what an enforcement does: more than a listener. What it is to calls is read when it is put on. */
 export interface Observer {
   /** Called with each event, on the agent's own path: be quick. */
   readonly listen: Listener;
   /**
-   * Whether calls depend on it: what `listen` throws when it is told of the start of a call refuses that call
-   * (`observer-failed`). It is told before the run moves and before other observers hear of it.
+   * Whether calls depend on it: when `listen` throws as it is told of the start of a call, or answers with a promise, which
+   * comes too late, that call is refused (`observer-failed`). It is told before the run moves and before other observers
+   * hear of it.
    * @default false
    */
   readonly required?: boolean | undefined;
@@ -52,7 +53,9 @@ export class Observers {
 
   /** @returns A function that ends the subscription. */
   on(observer: Observer): () => void {
-    const subscription: Subscription = { observer, ended: false };
+    const { required = false, results = false } = observer;
+    const wraps = observer.inside !== undefined;
+    const subscription: Subscription = { observer, required, results, wraps, ended: false };
     this.#replace([...this.#subscriptions, subscription]);
     return () => {
       subscription.ended = true;
@@ -62,11 +65,10 @@ export class Observers {
 
   /** Tells all; or, of what {@link ask} has told the others, only those on whom no call depends. */
   emit(event: PhasegateEvent, asked = false): void {
-    for (const { observer, ended } of this.#subscriptions) {
-      if (ended || (asked && observer.required)) continue;
+    for (const { observer, required, ended } of this.#subscriptions) {
+      if (ended || (asked && required)) continue;
       try {
-        const result = observer.listen(event) as PromiseLike<unknown> | null | undefined;
-        if (typeof result?.then === 'function') Promise.resolve(result).catch(ignore);
+        isPromise(observer.listen(event));
       } catch {
         // An observer harms nothing: neither the call nor the other observers.
       }
@@ -76,13 +78,15 @@ export class Observers {
   /**
    * Tells those on whom calls depend of the start of one.
    *
-   * @returns What one of them threw, if one did: the call may not start.
+   * @returns Why the call may not start, if one of them does not take note of it.
    */
   ask(events: readonly PhasegateEvent[]): string | undefined {
-    for (const { observer, ended } of this.#subscriptions) {
-      if (ended || !observer.required) continue;
+    for (const { observer, required, ended } of this.#subscriptions) {
+      if (ended || !required) continue;
       try {
-        for (const event of events) observer.listen(event);
+        for (const event of events) {
+          if (isPromise(observer.listen(event))) return LATE;
+        }
       } catch (error) {
         return messageOf(error);
       }
@@ -92,9 +96,7 @@ export class Observers {
 
   /** Runs code inside of a run or a call, for those who want to be around it. */
   inside<T>(scope: Scope, body: () => T): T {
-    const around = this.#subscriptions.filter(
-      ({ observer, ended }) => !ended && observer.inside !== undefined,
-    );
+    const around = this.#subscriptions.filter(({ wraps, ended }) => wraps && !ended);
     return around.reduce(
       (inner, { observer }) =>
         () =>
@@ -106,15 +108,27 @@ export class Observers {
   #replace(subscriptions: readonly Subscription[]): void {
     this.#subscriptions = subscriptions;
     this.observed = subscriptions.length > 0;
-    this.required = subscriptions.some(({ observer }) => observer.required);
-    this.results = subscriptions.some(({ observer }) => observer.results);
-    this.wraps = subscriptions.some(({ observer }) => observer.inside !== undefined);
+    this.required = subscriptions.some(({ required }) => required);
+    this.results = subscriptions.some(({ results }) => results);
+    this.wraps = subscriptions.some(({ wraps }) => wraps);
   }
 }
 
 interface Subscription {
   readonly observer: Observer;
+  readonly required: boolean;
+  readonly results: boolean;
+  readonly wraps: boolean;
   ended: boolean;
+}
+
+const LATE = 'an observer that calls depend on answered with a promise, and has to take note at once';
+
+/** Whether an observer answered with a promise, of whose failure nobody is to hear. */
+function isPromise(answer: unknown): boolean {
+  if (typeof (answer as PromiseLike<unknown> | null | undefined)?.then !== 'function') return false;
+  Promise.resolve(answer).catch(ignore);
+  return true;
 }
 
 /** Whatever the observer does, the body runs once, and what comes of it is the body's. */

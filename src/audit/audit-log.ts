@@ -134,8 +134,8 @@ class Log implements AuditLog {
   readonly listen = (event: PhasegateEvent): void => {
     const { type } = event;
     const written = this.#append(this.#capture.recordOf(event));
-    const safe = written && (!(type === 'call.started' || type === 'run.ended') || this.#sync());
-    if (!safe && this.required && type === 'call.started') throw this.#fault;
+    const fault = written ?? (type === 'call.started' || type === 'run.ended' ? this.#sync() : undefined);
+    if (fault !== undefined && this.required && type === 'call.started') throw fault;
   };
 
   close(): Promise<void> {
@@ -146,22 +146,22 @@ class Log implements AuditLog {
     return this.#closing;
   }
 
-  /** @returns Whether the record was written, and what had to be written before it. */
-  #append(record: Fields): boolean {
+  /** @returns Why the record was not written, or what had to be written before it. */
+  #append(record: Fields): Error | undefined {
     try {
       if (this.#closing !== undefined) throw new Error('it was closed');
       this.#moveOn();
       if (this.#headed !== this.#target.part) this.#writeHeader();
       if (this.#missing > 0) this.#writeGap();
       this.#write(record);
-      this.#fault = null;
-      return true;
+      // What has to be on the disk is well when it is there.
+      if (!this.#fsync) this.#fault = null;
+      return undefined;
     } catch (error) {
       if (this.#missing === 0) this.#missingSince = Date.now();
       this.#missing += 1;
       this.#lost += 1;
-      this.#fail(error);
-      return false;
+      return this.#fail(error);
     }
   }
 
@@ -173,7 +173,8 @@ class Log implements AuditLog {
       // The file grows on instead: nothing is lost.
       if (this.#stuck) return;
       this.#stuck = true;
-      this.#tell(`${this.#target.name} cannot go on in another file, and grows: ${messageOf(error)}`, error);
+      const what = `${this.#target.name} cannot go on in another file, and grows: ${messageOf(error)}`;
+      this.#tell(new PhasegateError('log-unwritable', what, { cause: error }));
     }
   }
 
@@ -207,32 +208,35 @@ class Log implements AuditLog {
     this.#chain.advance(link);
   }
 
-  #sync(): boolean {
-    if (!this.#fsync) return true;
+  /** @returns Why what was written is not on the disk. */
+  #sync(): Error | undefined {
+    if (!this.#fsync) return undefined;
     try {
       this.#target.sync();
-      return true;
+      this.#fault = null;
+      return undefined;
     } catch (error) {
-      this.#fail(error);
-      return false;
+      return this.#fail(error);
     }
   }
 
   /** Records are lost: that is told once, until one is written again. */
-  #fail(error: unknown): void {
-    if (this.#fault !== null) return;
-    const what = `The audit log ${this.#target.name} cannot be written, and loses records: ${messageOf(error)}`;
-    this.#fault = this.#tell(what, error);
+  #fail(cause: unknown): Error {
+    if (this.#fault !== null) return this.#fault;
+    const what = `The audit log ${this.#target.name} cannot be written, and loses records: ${messageOf(cause)}`;
+    const fault = new PhasegateError('log-unwritable', what, { cause });
+    this.#fault = fault;
+    // Last: whoever is told may end runs, which is to be logged in turn.
+    this.#tell(fault);
+    return fault;
   }
 
-  #tell(message: string, cause: unknown): Error {
-    const error = new PhasegateError('log-unwritable', message, { cause });
+  #tell(error: Error): void {
     try {
       this.#onFault(error);
     } catch {
       // Whoever is told of a fault makes no further one.
     }
-    return error;
   }
 }
 

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { messageOf } from '../describe.ts';
 import { PhasegateError } from '../errors.ts';
+import type { Fields } from './capture.ts';
 
 /** A log that is no file, such as standard input. */
 export interface LogStream {
@@ -53,6 +54,18 @@ export async function* linesOf(
     });
   }
   if (begun.length > 0) yield [{ bytes: Buffer.concat(begun), whole: false }];
+}
+
+/** The record that a line is; `undefined` when it is none. The beginning of one is none. */
+export function recordIn(line: string | Buffer): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(line.toString());
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Fields)
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const PIECES = { highWaterMark: 256 * 1024 };

@@ -20,14 +20,14 @@ export class Links {
   /**
    * Takes the next record.
    *
-   * @param opensFile Whether it is the header of a file: then a log may begin with it in its midst, where older files are gone.
+   * @param opensLater Whether it is the header of a later file: then a log may begin with it, where older files are gone.
    */
-  take(link: Link, opensFile: boolean): Misplaced | undefined {
+  take(link: Link, opensLater: boolean): Misplaced | undefined {
     const last = this.#last;
     const expected = (last?.n ?? 0) + 1;
     if (link.n < expected) return this.#late(link, expected - 1);
     this.#last = link;
-    if (last === undefined && opensFile) return undefined;
+    if (last === undefined && opensLater) return undefined;
     if (link.n > expected) {
       this.#missing.push([expected, link.n - 1]);
       return { kind: 'missing', message: `${records(expected, link.n - 1)} missing before this line` };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { PhasegateError } from '../errors.ts';
 import { type ChainKind, hashOfLine, type Key, type Link, saidHash } from './chain.ts';
+import { recordIn } from './lines.ts';
 import { type Ending, endsOf, partsOf, pathOfPart } from './parts.ts';
 
 /** Where a log goes on. */
@@ -32,42 +33,28 @@ export function standingOf(path: string, kind: ChainKind, key: Key | undefined):
   return { log: previous?.log ?? randomUUID(), part, ending, last: previous?.last };
 }
 
-/** Where a file has come to; `undefined` when no line of it is whole. */
+/** Where a file has come to; `undefined` when no line of it is whole: its very first one may be cut. */
 function goOn(path: string, kind: ChainKind, key: Key | undefined): Omit<Standing, 'part'> | undefined {
-  const { first, last, rest } = endsOf(path);
-  // What lacks nothing but its newline is whole, and the newline comes with the next line.
-  const wholeRest = parse(rest) !== undefined;
-  const header = parse(first ?? rest);
-  const link = kind === null ? undefined : linkOf(wholeRest ? rest : (last ?? ''), key);
-  // Its very first line may be cut.
-  if (header === undefined && link === undefined) return undefined;
-  const ours = header?.type === 'log.opened';
-  const chained = ours ? (header.chain ?? null) : null;
-  if (header !== undefined && chained !== kind) throw mismatch(path, chained, kind);
+  const { first, last, ending } = endsOf(path);
+  if (last === undefined) return undefined;
+  const header: LogFields = first?.['type'] === 'log.opened' ? first : {};
+  const { chain = null, log = randomUUID() } = header;
+  if (chain !== kind) throw mismatch(path, chain, kind);
+  const link = kind === null ? undefined : linkOf(last, key);
   if (kind !== null && link === undefined) throw unsealed(path);
-  const log = ours && typeof header.log === 'string' ? header.log : randomUUID();
-  const ending = rest === '' ? 'whole' : wholeRest ? 'no-newline' : 'cut';
-  return { log, ending, last: link };
+  return { log: String(log), ending, last: link };
 }
 
 /** The link that a line of a chain is; `undefined` when it is none, or was changed. */
 function linkOf(line: string, key: Key | undefined): Link | undefined {
   const bytes = Buffer.from(line);
   const hash = saidHash(bytes);
-  const { n, prev = null } = parse(line) ?? {};
+  const { n, prev = null }: LogFields = recordIn(line) ?? {};
   if (hash === undefined || hash !== hashOfLine(bytes, key) || typeof n !== 'number') return undefined;
   return { n, prev: prev as string | null, hash };
 }
 
-type LogFields = { readonly [name in 'type' | 'log' | 'chain' | 'n' | 'prev']?: unknown };
-
-function parse(line: string | undefined): LogFields | undefined {
-  try {
-    return (JSON.parse(line ?? '') as LogFields | null) ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
+type LogFields = { readonly [name in 'log' | 'chain' | 'n' | 'prev']?: unknown };
 
 // What is no file, such as a pipe, has no beginning.
 function sizeOf(path: string): number {

@@ -35,16 +35,13 @@ export class StreamTarget implements Target {
   rotate(): void {}
 
   // The stream is whoever's it is: it stays open.
-  close(): Promise<void> {
+  async close(): Promise<void> {
     const stream = this.#stream;
-    return new Promise((resolve) => {
-      const done = () => {
-        stream.off('error', this.#failed);
-        resolve();
-      };
-      if (stream.writable && stream.writableLength > 0) stream.write('', done);
-      else done();
-    });
+    if (stream.writable && stream.writableLength > 0) {
+      await new Promise((resolve) => stream.write('', resolve));
+    }
+    // One that has failed tells it later than whoever waits for a write.
+    if (stream.writable) stream.off('error', this.#failed);
   }
 
   readonly #failed = (error: Error): void => this.onError(error);

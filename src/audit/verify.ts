@@ -3,7 +3,7 @@ import { checkOptions } from '../options.ts';
 import type { AuditHead } from './audit-log.ts';
 import type { Fields } from './capture.ts';
 import { hashOfLine, type Key, type Link, saidHash } from './chain.ts';
-import { type Line, type LogStream, linesOf } from './lines.ts';
+import { type Line, type LogStream, linesOf, recordIn } from './lines.ts';
 import { Links, type Misplaced } from './links.ts';
 
 /** Which logs are verified, and against what. */
@@ -116,7 +116,7 @@ export async function verifyAudit(options: VerifyAuditOptions): Promise<AuditRep
 
 /** The log that a file belongs to, by its first line. */
 function logOf(first: Line, name: string, logs: LogCheck[], options: VerifyAuditOptions): LogCheck {
-  const header = parse(first.bytes);
+  const header = recordIn(first.bytes);
   const opens = header?.['type'] === 'log.opened';
   if (header !== undefined && saidHash(first.bytes) === undefined && !('n' in header)) {
     throw new PhasegateError(
@@ -125,10 +125,11 @@ function logOf(first: Line, name: string, logs: LogCheck[], options: VerifyAudit
     );
   }
   const id = opens ? header['log'] : undefined;
-  const last = logs.at(-1);
-  if (last !== undefined && (id === undefined || id === last.id)) {
-    last.files.push(name);
-    return last;
+  // Files of another may lie between.
+  const known = id === undefined ? logs.at(-1) : logs.find((log) => log.id === id);
+  if (known !== undefined) {
+    known.files.push(name);
+    return known;
   }
   if (opens && header['chain'] === 'hmac-sha256' && options.key === undefined) {
     throw new PhasegateError(
@@ -147,7 +148,7 @@ function logOf(first: Line, name: string, logs: LogCheck[], options: VerifyAudit
 
 class LogCheck {
   readonly files: string[];
-  readonly id: unknown;
+  id: unknown;
   /** Whether one of its records has the hash that is expected. */
   expected = false;
   readonly #options: VerifyAuditOptions;
@@ -158,7 +159,6 @@ class LogCheck {
     readonly file: string;
     readonly line: number;
     readonly whole: boolean;
-    readonly message: string;
   }[] = [];
   #first = 0;
   #records = 0;
@@ -177,13 +177,16 @@ class LogCheck {
 
   take({ bytes, whole }: Line, line: number): void {
     const file = this.files.at(-1) as string;
-    const record = parse(bytes);
+    const record = recordIn(bytes);
     const hash = saidHash(bytes);
     const n = record?.['n'];
-    if (record === undefined || hash === undefined || typeof n !== 'number') {
-      const message =
-        record === undefined ? 'this line is no record' : 'this record is none of the chain: it was put in';
-      this.#broken.push({ file, line, whole, message });
+    if (record === undefined) {
+      this.#broken.push({ file, line, whole });
+      return;
+    }
+    if (hash === undefined || typeof n !== 'number') {
+      const message = 'this record is none of the chain: it was put in';
+      this.#tell({ file, line, kind: 'foreign', message });
       return;
     }
     if (record['cut'] === true) this.#forgetCut();
@@ -199,10 +202,14 @@ class LogCheck {
     }
     const { type, prev = null } = record;
     const link: Link = { n, prev: prev as string | null, hash };
-    const misplaced = this.#links.take(link, type === 'log.opened' && line === 1);
+    // A log begins in its midst only with the header of a later file.
+    const opensLater = type === 'log.opened' && line === 1 && record['part'] !== 1;
+    const misplaced = this.#links.take(link, opensLater);
     if (misplaced !== undefined) this.#tell({ file, line, ...misplaced });
     this.#records += 1;
     if (this.#records === 1) this.#first = n;
+    // The line that was to name it may have been cut.
+    if (type === 'log.opened') this.id ??= record['log'];
     if (type === 'log.gap') this.#lost += Number(record['lost']);
     this.#closed = type === 'log.closed';
     if (hash === this.#options.expectHead) this.expected = true;
@@ -245,28 +252,18 @@ class LogCheck {
   }
 
   #forgetCut(): void {
-    this.#cut += 1;
+    this.#cut += this.#broken.length;
     this.#broken = [];
   }
 
   #tellBroken(): void {
-    for (const { file, line, message } of this.#broken) this.#tell({ file, line, kind: 'foreign', message });
+    const message = 'this line is no record';
+    for (const { file, line } of this.#broken) this.#tell({ file, line, kind: 'foreign', message });
     this.#broken = [];
   }
 
   #tell(fault: AuditFault): void {
     this.#faults += 1;
     this.#options.onFault?.(fault);
-  }
-}
-
-function parse(line: Buffer): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(line.toString());
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Fields)
-      : undefined;
-  } catch {
-    return undefined;
   }
 }

@@ -9,6 +9,7 @@ import {
 } from '@opentelemetry/api';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { CallRefused, CallStarted, RunStarted } from '../events.ts';
+import type { SavedCall } from '../saved-run.ts';
 import { Clock } from './clock.ts';
 import { frameworkSpan, lacking } from './framework-span.ts';
 import type { Settings } from './options.ts';
@@ -52,22 +53,22 @@ export class Spans {
 
   /** The span of a call that was decided: the framework's own, where it has opened one for it. */
   beginCall(event: CallStarted | CallRefused, decision: Attributes, around: Context): Spanned {
-    const name = shortName(event.tool);
-    const attributes: Attributes = {
-      'gen_ai.operation.name': 'execute_tool',
-      'gen_ai.tool.name': name,
-      'gen_ai.tool.call.id': event.call === null ? undefined : shortName(event.call),
-      'phasegate.run.id': event.run === null ? undefined : shortName(event.run),
-      ...decision,
-    };
+    const attributes = { ...attributesOf(event), ...decision };
     const framework = frameworkSpan(around, event.tool);
     const spanned =
       framework === undefined || this.#taken.has(framework)
-        ? this.#begin(`execute_tool ${name}`, around, attributes)
+        ? this.#begin(`execute_tool ${attributes['gen_ai.tool.name']}`, around, attributes)
         : this.#take(framework, attributes);
     this.#taken.add(spanned.span);
-    if (spanned.span.isRecording()) this.#showArguments(spanned.span, event);
+    this.#showArguments(spanned.span, event);
     return spanned;
+  }
+
+  /** The span of a call that was in flight when its run was saved, from when that is resumed. */
+  resumeCall(run: string, { id, tool }: SavedCall, around: Context): Spanned {
+    const attributes = attributesOf({ run, call: id, tool });
+    const name = `execute_tool ${attributes['gen_ai.tool.name']}`;
+    return this.#begin(name, around, { ...attributes, 'phasegate.decision': 'admitted' });
   }
 
   /** Tells of something that happened in a span. */
@@ -97,9 +98,22 @@ export class Spans {
   }
 
   #showArguments(span: Span, { args, tool }: CallStarted | CallRefused): void {
-    const shown = this.#settings.argumentsShown(args, tool);
-    if (shown !== undefined) span.setAttribute('gen_ai.tool.call.arguments', cut(shown, ARGUMENTS_LENGTH));
+    try {
+      const shown = span.isRecording() ? this.#settings.argumentsShown(args, tool) : undefined;
+      if (shown !== undefined) span.setAttribute('gen_ai.tool.call.arguments', cut(shown, ARGUMENTS_LENGTH));
+    } catch {
+      // The provider failed, and the call has its span without them.
+    }
   }
+}
+
+function attributesOf({ run, call, tool }: Pick<CallRefused, 'run' | 'call' | 'tool'>): Attributes {
+  return {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': shortName(tool),
+    'gen_ai.tool.call.id': call === null ? undefined : shortName(call),
+    'phasegate.run.id': run === null ? undefined : shortName(run),
+  };
 }
 
 /** Marks a span as failed, with a word that few failures have for themselves, and a text. */

@@ -20,16 +20,23 @@ export class TracedRun {
   // By their numbers.
   readonly #calls = new Map<number, TracedCall>();
   readonly #waitingIn = new Map<number, Context>();
-  #phase: Phase = 'IDLE';
+  #phase: Phase;
   // Where it was before the hops that lead to the next call: those are told first.
-  #settled: Phase = 'IDLE';
+  #settled: Phase;
   #lastRefusal: string | undefined;
 
   constructor(spans: Spans, event: RunStarted, agentName: string | undefined, around: Context) {
     this.agentName = agentName;
     this.maxSteps = event.dfa ? event.maxSteps : null;
     this.#spans = spans;
+    const { state = { phase: 'IDLE' }, calls = [] } = event.resumed ?? {};
+    this.#phase = state.phase;
+    this.#settled = state.phase;
     this.#spanned = spans.beginRun(event, agentName, around);
+    for (const call of calls) {
+      const outer = this.enter((call.parent !== null && this.call(call.parent)) || null, around);
+      this.#calls.set(call.seq, { id: call.id, ...spans.resumeCall(event.run, call, outer) });
+    }
   }
 
   /** The context of code that is inside of the run, or of one of its calls. */
@@ -82,9 +89,14 @@ export class TracedRun {
     const call = this.#calls.get(event.seq);
     if (call === undefined) return;
     this.#calls.delete(event.seq);
-    call.span.setAttributes({ 'phasegate.phase.after': this.#phase, ...this.#steps(event.stepCount) });
-    if (!event.ok) fail(call, thrownType(event.error), messageOf(event.error));
-    this.#spans.end(call);
+    try {
+      call.span.setAttributes({ 'phasegate.phase.after': this.#phase, ...this.#steps(event.stepCount) });
+      // It counts as a step, and is not to look as if it had gone well.
+      if (event.interrupted) fail(call, 'interrupted', 'The run was resumed without the call');
+      else if (!event.ok) fail(call, thrownType(event.error), messageOf(event.error));
+    } finally {
+      this.#spans.end(call);
+    }
   }
 
   refuseCall(event: CallRefused, around: Context): void {
@@ -98,15 +110,18 @@ export class TracedRun {
   }
 
   end({ phase, reason, stepCount }: RunEnded): void {
-    this.#spanned.span.setAttributes({ 'phasegate.phase': phase, ...this.#steps(stepCount) });
-    if (reason !== null) {
-      this.#spanned.span.setAttribute('phasegate.run.reason', shortText(reason));
-      const byRefusal = phase === 'EXHAUSTED' || phase === 'REJECTED';
-      fail(this.#spanned, (byRefusal && this.#lastRefusal) || 'run-aborted', reason);
+    try {
+      this.#spanned.span.setAttributes({ 'phasegate.phase': phase, ...this.#steps(stepCount) });
+      if (reason !== null) {
+        this.#spanned.span.setAttribute('phasegate.run.reason', shortText(reason));
+        const byRefusal = phase === 'EXHAUSTED' || phase === 'REJECTED';
+        fail(this.#spanned, (byRefusal && this.#lastRefusal) || 'run-aborted', reason);
+      }
+      // What such a call still does counts no more.
+      for (const call of this.#calls.values()) fail(call, 'run-completed', 'The run ended before the call');
+    } finally {
+      this.leave();
     }
-    // What such a call still does counts no more.
-    for (const call of this.#calls.values()) fail(call, 'run-completed', 'The run ended before the call');
-    this.leave();
   }
 
   /** Nothing more will be told of the run. */
@@ -132,8 +147,11 @@ export function refuseCall(spans: Spans, event: CallRefused, steps: Attributes, 
     ...steps,
   };
   const spanned = spans.beginCall(event, decision, around);
-  fail(spanned, refusalType(event.code), event.message);
-  spans.end(spanned, spanned.begun);
+  try {
+    fail(spanned, refusalType(event.code), event.message);
+  } finally {
+    spans.end(spanned, spanned.begun);
+  }
 }
 
 function reasonsOf({ code, stage, message }: CallRefused): Attributes {

@@ -71,9 +71,11 @@ export class Traces {
     return context.with(run.enter(call, context.active()).setValue(this.#place, place), body);
   }
 
-  #beginRun(event: RunStarted): TracedRun {
+  #beginRun(event: RunStarted): TracedRun | undefined {
     // The same id again is another run, and from now on events are of that one.
     this.#leave(event.run);
+    // Of one that had ended when it was saved, nobody is told that it ends.
+    if (event.resumed?.state.finished) return undefined;
     const [oldest] = this.#live.keys();
     if (oldest !== undefined && this.#live.size >= this.#maxLive) this.#leave(oldest);
     const name = this.#settings.agentName(event);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -9,6 +9,7 @@ import {
   type VerifyAuditOptions,
   verifyAudit,
 } from '../../src/audit/index.ts';
+import { partsOf, pathOfPart } from '../../src/audit/parts.ts';
 import { canonicalJson } from '../../src/canonical-json.ts';
 import { createEnforcement } from '../../src/index.ts';
 import { newPath, recordsOf } from './support.ts';
@@ -111,6 +112,41 @@ describe('A chained log', () => {
       expect(again.found).toEqual([]);
       expect(again.reports[0]).toMatchObject({ closed: true, cut: reports[0]?.cut });
     }
+  });
+});
+
+describe('A chained log whose process dies again and again, at any byte', { timeout: 60_000 }, () => {
+  it('goes on each time, as one log, and verifies', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(3000), { minLength: 1, maxLength: 5 }), async (crashes) => {
+        const path = newPath();
+        for (const cut of crashes) {
+          // What stood there before a process began stays: it only appends.
+          const before = existsSync(path) ? readFileSync(path).length : 0;
+          await chained(path, 1);
+          const { length } = readFileSync(path);
+          truncateSync(path, Math.max(before, length - cut));
+        }
+        await chained(path, 1);
+        const { found, reports } = await verified([path]);
+        expect(found).toEqual([]);
+        expect(reports).toMatchObject([{ first: 1, closed: true }]);
+        const headers = linesIn(path).filter((line) => line.includes('"log.opened"') && line.endsWith('}'));
+        expect(new Set(headers.map((line) => JSON.parse(line).log)).size).toBe(1);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('goes on where two lines in a row were cut', async () => {
+    const path = newPath();
+    await chained(path, 1);
+    appendFileSync(path, '{"type":"lo\n{"ty');
+    expect((await verified([path])).found).toEqual([]);
+    await chained(path, 1);
+    const { found, reports } = await verified([path]);
+    expect(found).toEqual([]);
+    expect(reports).toMatchObject([{ records: 20, cut: 2, closed: true }]);
   });
 });
 
@@ -225,6 +261,31 @@ describe('Verifying finds', () => {
     const { found, reports } = await verified([path], { expectHead: kept });
     expect(found).toEqual(['null: head']);
     expect(reports[0]?.faults).toBe(1);
+  });
+
+  it('a record put in before a line that has no end', async () => {
+    const path = newPath();
+    await chained(path, 1);
+    appendFileSync(path, '{"type":"run.started","run":"x"}\n{"ty');
+    expect((await verified([path])).found).toEqual(['11: foreign']);
+  });
+
+  it('the beginning removed, up to where the log was opened again', async () => {
+    const path = newPath();
+    const { length } = await chained(path, 1);
+    const lines = await chained(path, 1);
+    writeFileSync(path, `${lines.slice(length).join('\n')}\n`);
+    expect((await verified([path])).found).toEqual(['1: missing']);
+  });
+
+  it('a file of several that is gone, also where another log stands in its place', async () => {
+    const [path, other] = [newPath(), newPath()];
+    await chained(path, 20, { maxBytes: 4096 });
+    await chained(other);
+    const parts = [...partsOf(path).map((part) => pathOfPart(path, part)), path];
+    const { found, reports } = await verified(parts.with(1, other));
+    expect(found).toEqual(['1: missing']);
+    expect(reports).toMatchObject([{ files: parts.toSpliced(1, 1) }, { files: [other] }]);
   });
 
   it('a log that was emptied', async () => {

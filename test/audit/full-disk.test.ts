@@ -8,6 +8,7 @@ import { createEnforcement } from '../../src/index.ts';
 import { refusalOf } from '../core/helpers.ts';
 import { replayed } from '../replay/support.ts';
 
+const noNullDevice = process.platform !== 'linux';
 const noFullDevice = !existsSync('/dev/full');
 
 /** A disk of that many bytes; `undefined` where none may be mounted. */
@@ -39,6 +40,30 @@ describe('On a full disk', () => {
       ),
     });
   });
+
+  it.skipIf(noNullDevice)(
+    'where nothing can be forced to the disk either: that is told once, and each call refused',
+    async () => {
+      const faults: Error[] = [];
+      // It takes what is written, and cannot be synced.
+      const log = auditLog('/dev/null', {
+        fsync: true,
+        onError: 'refuse',
+        onFault: (error) => faults.push(error),
+      });
+      const enforcement = createEnforcement();
+      enforcement.on(log);
+      const run = enforcement.beginRun();
+      for (let i = 0; i < 3; i++) {
+        const refusal = await refusalOf(run.callTool('search', {}, () => expect.unreachable()));
+        expect(refusal).toMatchObject({
+          code: 'observer-failed',
+          message: expect.stringContaining('fdatasync'),
+        });
+      }
+      expect(faults).toEqual([log.fault]);
+    },
+  );
 
   it.skipIf(noFullDevice)('calls are refused where that was chosen, and runs can end', async () => {
     const log = auditLog('/dev/full', {

@@ -93,6 +93,28 @@ describe('A log to a stream', () => {
     await log.close();
   });
 
+  it.each(['while it is closed', 'just before'])('ends no process when the stream fails %s', async (when) => {
+    const stream = new Writable({
+      write: (_piece, _encoding, done) => setImmediate(done, new Error('gone')),
+    });
+    const { log, enforcement } = logging(stream);
+    enforcement.beginRun();
+    if (when === 'just before') stream.destroy(new Error('destroyed'));
+    await log.close();
+    // Where nobody hears of its error, it is thrown now.
+    await flush();
+    expect(stream.errored).not.toBeNull();
+    expect(stream.listenerCount('error')).toBe(1);
+  });
+
+  it('leaves nothing behind on a stream that goes on', async () => {
+    const { stream } = sink();
+    const { log, enforcement } = logging(stream);
+    enforcement.beginRun();
+    await log.close();
+    expect(stream.listenerCount('error')).toBe(0);
+  });
+
   it('is lost when the stream is closed; where that was chosen no call is made then', async () => {
     const stream = new PassThrough();
     const { log, enforcement } = logging(stream, { onError: 'refuse' });
@@ -105,6 +127,25 @@ describe('A log to a stream', () => {
       message: expect.stringContaining('the stream is closed'),
     });
     expect(log.lost).toBeGreaterThan(0);
+  });
+
+  it('tells once that it fails, also whoever ends and begins runs at that', async () => {
+    const { stream } = sink();
+    const enforcement = createEnforcement();
+    let told = 0;
+    const onFault = () => {
+      told += 1;
+      run.abort('nothing is logged');
+      enforcement.beginRun();
+    };
+    const log = auditLog(stream, { onFault, onError: 'refuse' });
+    enforcement.on(log);
+    const run = enforcement.beginRun();
+    stream.destroy();
+    const refusal = await refusalOf(run.callTool('search', {}, () => expect.unreachable()));
+    expect(refusal.message).toContain('nothing is logged');
+    expect(told).toBe(1);
+    expect(log.fault).not.toBeNull();
   });
 
   it('holds what was asked for', async () => {

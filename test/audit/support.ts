@@ -49,11 +49,20 @@ export function eventsIn(text: string): Record[] {
 /** Replays a log under these rules, and logs the replay. */
 export async function replayedLog(
   text: string,
-  { maxSteps, maxLoopsPerPhase, transitions, onToolError, onBudgetExhausted, onRejected }: SupervisorOptions,
+  {
+    phases,
+    maxSteps,
+    maxLoopsPerPhase,
+    transitions,
+    onToolError,
+    onBudgetExhausted,
+    onRejected,
+  }: SupervisorOptions,
   parallel: 'serialize' | 'concurrent',
 ): Promise<{ text: string; faults: string[] }> {
   const enforcement = createEnforcement({
     supervisor: createSupervisor({
+      phases,
       maxSteps,
       maxLoopsPerPhase,
       transitions,

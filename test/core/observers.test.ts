@@ -83,6 +83,52 @@ describe('An observer that calls depend on', () => {
     ]);
   });
 
+  test('refuses a call when it answers with a promise, which comes too late', async () => {
+    const { enforcement } = observed({
+      required: true,
+      listen: async () => {
+        throw new Error('the disk is full');
+      },
+    });
+    const run = enforcement.beginRun();
+    const refusal = await refusalOf(run.callTool('search', {}, () => expect.unreachable()));
+    expect(refusal.code).toBe('observer-failed');
+    expect(refusal.message).toContain('answered with a promise');
+  });
+
+  test('is one from when it is put on, or never: it hears of each start all the same', async () => {
+    const observer = {
+      required: false,
+      told: [] as string[],
+      listen: ({ type }: PhasegateEvent) => observer.told.push(type),
+    };
+    const { enforcement, types } = observed(observer);
+    const run = enforcement.beginRun();
+    observer.required = true;
+    await run.callTool('search', {}, () => {});
+    expect(observer.told).toEqual(types());
+  });
+
+  test('harms no call by how it is made', async () => {
+    let begun = false;
+    const { enforcement } = observed({
+      listen: () => {},
+      get required(): boolean {
+        if (begun) throw new Error('asked too late');
+        return true;
+      },
+    });
+    begun = true;
+    expect(await enforcement.withRun((run) => run.callTool('search', {}, () => 'found'))).toBe('found');
+  });
+
+  test.each([{ required: 'yes' }, { results: 1 }, { inside: true }])('is refused as %o', (wrong) => {
+    const observer = { listen: () => {}, ...wrong } as unknown as Observer;
+    expect(() => createEnforcement().on(observer)).toThrow(
+      expect.objectContaining({ code: 'invalid-argument' }),
+    );
+  });
+
   test('harms nothing when it throws at anything else', async () => {
     const { enforcement } = observed({
       required: true,

@@ -87,6 +87,31 @@ test.each(['onStart', 'onEnd'] as const)(
   },
 );
 
+test.each(['setAttribute', 'setAttributes', 'setStatus', 'addEvent', 'isRecording'])(
+  'A span whose %s throws is ended all the same',
+  async (broken) => {
+    const open = new Set<object>();
+    const startSpan = () => {
+      const span: object = {
+        isRecording: () => true,
+        setAttribute: () => {},
+        setAttributes: () => {},
+        setStatus: () => {},
+        addEvent: () => {},
+        end: () => open.delete(span),
+        [broken]: boom,
+      };
+      open.add(span);
+      return span;
+    };
+    await behaviour({
+      captureArguments: true,
+      tracerProvider: { getTracer: () => ({ startSpan }) } as unknown as TracerProvider,
+    });
+    expect(open.size).toBe(0);
+  },
+);
+
 test('One span that cannot end does not keep the others from it', async () => {
   const exporter = new InMemorySpanExporter();
   const failing: SpanProcessor = {

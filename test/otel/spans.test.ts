@@ -23,6 +23,69 @@ function traced(options: EnforcementOptions = {}, telemetry: OtelOptions = {}): 
 
 const twoSteps = { supervisor: createSupervisor({ maxSteps: 2 }) };
 
+describe('A run that was saved, and is resumed', () => {
+  /** A run with a call, saved in its body, and another one nested in that. */
+  async function saved() {
+    const run = createEnforcement(twoSteps).beginRun({ id: 'r1' });
+    const outer = await run.beforeCall('outer', {}, { callId: 'c1' });
+    await run.beforeCall('inner', {}, { callId: 'c2', parent: outer });
+    return run.save();
+  }
+
+  test('has its interrupted calls as failed, as nobody knows how they ended', async () => {
+    traced(twoSteps)
+      .resumeRun(await saved(), { inFlight: 'interrupt' })
+      .finish();
+    expect(tree()).toEqual(['invoke_agent', '  execute_tool outer', '    execute_tool inner']);
+    for (const name of ['outer', 'inner']) {
+      const call = span(`execute_tool ${name}`);
+      expect(call.status.code).toBe(SpanStatusCode.ERROR);
+      expect(call.attributes).toMatchObject({
+        'error.type': 'interrupted',
+        'phasegate.decision': 'admitted',
+      });
+    }
+    expect(span('invoke_agent').attributes).toMatchObject({ 'phasegate.steps.used': 2 });
+  });
+
+  test('has its calls that go on, and knows where it was', async () => {
+    const run = traced({ ...twoSteps, parallel: 'concurrent' }).resumeRun(await saved(), {
+      inFlight: 'keep',
+    });
+    await run.beforeCall('beside', {}).catch(() => {});
+    for (const call of run.callsInFlight.toReversed()) run.afterCall(call);
+    run.finish();
+    expect(tree()).toEqual([
+      'invoke_agent',
+      '  execute_tool outer',
+      '    execute_tool inner',
+      '  execute_tool beside',
+    ]);
+    expect(span('execute_tool outer').status.code).toBe(SpanStatusCode.UNSET);
+    expect(span('execute_tool beside').attributes).toMatchObject({ 'phasegate.phase.before': 'ACTING' });
+  });
+
+  test('has no span if it had ended, as that would have no end', async () => {
+    const run = createEnforcement().beginRun();
+    run.finish();
+    const enforcement = traced();
+    const again = enforcement.resumeRun(run.save());
+    await outcomeOf(again.callTool('search', {}, () => {}));
+    // The same id, which would end what is open of it.
+    enforcement.beginRun({ id: run.id }).finish();
+    expect(tree()).toEqual(['execute_tool search', 'invoke_agent']);
+  });
+
+  test('knows where it was for its first call', async () => {
+    const run = createEnforcement().beginRun();
+    await run.callTool('search', {}, () => {});
+    await traced()
+      .resumeRun(run.save())
+      .callTool('read', {}, () => {});
+    expect(span('execute_tool read').attributes).toMatchObject({ 'phasegate.phase.before': 'OBSERVING' });
+  });
+});
+
 describe('A run', () => {
   test('is a span, from its beginning to its end', async () => {
     await traced(twoSteps, { agentName: 'researcher', conversationId: ({ run }) => `of ${run}` }).withRun(

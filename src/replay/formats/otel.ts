@@ -9,7 +9,7 @@ import { SpanFile } from './spans.ts';
  * Spans of OpenTelemetry, by the conventions of GenAI and of OpenInference: as OTLP, as Jaeger and Tempo give them out, or
  * as a list. A trace is a run. A span that executes a tool is a call, from its start to its end; it failed where its
  * status is an error, where it has an `error.type`, or where an exception is recorded and no status. One that `phasegate/otel`
- * tells was refused is replayed as a call that was asked for and has no result.
+ * tells was refused is replayed as a call that was asked for and has no result; one that was interrupted counts, as it did.
  */
 export const otel: TraceFormat = {
   name: 'otel',
@@ -178,7 +178,7 @@ function stepOf(span: SpanFields, attributes: Attributes): Step | string | undef
     end: until === undefined ? undefined : Math.max(start, until),
     ...call,
     tool: call.tool,
-    ok: attributes.get('phasegate.decision') === 'refused' ? null : !hasFailed(span, attributes),
+    ok: outcomeOf(span, attributes),
   };
 }
 
@@ -199,6 +199,14 @@ export function timeOf(value: unknown): number | undefined {
   const [, fraction = ''] = /\.(\d+)/.exec(value) ?? [];
   const seconds = Date.parse(value.replace(/\.\d+/, ''));
   return Number.isNaN(seconds) ? undefined : seconds * 1000 + Number(fraction.padEnd(6, '0').slice(0, 6));
+}
+
+/** Whether a call ended well; `null` for one that has no result. */
+function outcomeOf(span: SpanFields, attributes: Attributes): boolean | null {
+  const decision = attributes.get('phasegate.decision');
+  if (decision === 'refused') return null;
+  const interrupted = decision === 'admitted' && attributes.get('error.type') === 'interrupted';
+  return interrupted || !hasFailed(span, attributes);
 }
 
 function hasFailed(span: SpanFields, { get }: Attributes): boolean {

@@ -112,10 +112,12 @@ function resumedIn(value: unknown): ResumedRun | undefined | null {
   return { state: { phase, stepCount, loopCount, finished: state?.finished === true }, calls };
 }
 
-// Calls in flight are made again. The first of a visit to ACTING is no self-loop, and all others are nested, or tried again.
+// Calls in flight are made again. Of these the nested ones loop on ACTING, and so does the first, unless it leads there; others
+// join it.
 function beforeCalls({ state, calls }: ResumedRun): Resumed {
   if (calls.length === 0) return state;
-  const loops = (state.loopCount[state.phase] ?? 0) - calls.length;
+  const nested = calls.filter(({ parent }) => typeof parent === 'number').length;
+  const loops = (state.loopCount[state.phase] ?? 0) - nested - 1;
   return loops < 0
     ? { ...state, phase: 'IDLE', loopCount: {} }
     : { ...state, loopCount: { [state.phase]: loops } };
@@ -213,7 +215,8 @@ class Recording {
         at,
       );
     }
-    // What was recorded before it was saved may be in the same file.
+    // What was recorded before it was saved may be in the same file, with its end.
+    if (resumed?.state.finished && this.#ended.has(run) && !this.#live.has(run)) return;
     const known = resumed ? this.#live.get(run) : undefined;
     if (known === undefined) this.#beginAnew(run, line, resumed ? beforeCalls(resumed) : undefined, at);
     if (!resumed) return;
@@ -363,7 +366,7 @@ class Recording {
       : this.#callsOf(run).take(id, tool);
     if (call !== undefined) this.#events.push({ type: 'call.ended', run, call, ok: ok ?? null });
     // Of a run that had ended when it was saved, the calls are not asked for again.
-    else if (line.interrupted !== true)
+    else if (line.interrupted !== true && line.late !== true)
       this.#fault(`a call ended that is not open in run ${run}: ${id ?? tool ?? '(not named)'}`, at);
   }
 

@@ -60,6 +60,16 @@ describe('spans', () => {
     expect(reports).toMatchObject([{ calls: 2, failed: 1, stepCount: 1 }]);
   });
 
+  it('of a call that was interrupted as its run was saved are a step, whatever its status', async () => {
+    const interrupted = { 'error.type': 'interrupted' };
+    const admitted = { 'phasegate.decision': 'admitted', ...interrupted };
+    const content = lines(
+      call('1', 'a', { at: 1, status: { code: 2 }, attributes: admitted }),
+      call('2', 'b', { at: 2, status: { code: 2 }, attributes: interrupted }),
+    );
+    expect(await callsOf(content)).toEqual(['a ok', 'b error']);
+  });
+
   it('overlap where calls ran at once', async () => {
     const content = lines(call('1', 'a', { at: 1, until: 5 }), call('2', 'b', { at: 2, until: 3 }));
     expect(await told(content)).toEqual([

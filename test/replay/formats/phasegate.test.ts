@@ -340,6 +340,7 @@ describe('of a run that was saved and resumed', () => {
     const recording = lines(
       began('r', { resumed }),
       ended('r', { call: '1', late: true, interrupted: true }),
+      ended('r', { call: '1', late: true, seq: 1 }),
       call('r', 'b'),
     );
     const { reports, faults } = await replayed(recording);
