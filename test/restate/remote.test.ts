@@ -547,6 +547,10 @@ describe('options', () => {
   test('of a run are those of a local one', async () => {
     const one = serve().machine();
     await expect(one.beginRun({ timeoutMs: 0 })).rejects.toMatchObject({ code: 'invalid-argument' });
+    for (const id of ['', '.', '..', 'half \ud83d']) {
+      await expect(one.beginRun({ id })).rejects.toMatchObject({ code: 'invalid-argument' });
+      await expect(one.joinRun(id)).rejects.toMatchObject({ code: 'invalid-argument' });
+    }
     await expect(one.joinRun({} as never)).rejects.toMatchObject({ code: 'invalid-argument' });
     await expect(one.joinRun(null as never)).rejects.toMatchObject({ code: 'invalid-argument' });
     const run = await one.beginRun({ maxDepth: Number.POSITIVE_INFINITY, budget: 'own' });
