@@ -125,13 +125,12 @@ export class RunActor {
     return this.#fault;
   }
 
-  /** Puts the actor where the run is, after what its machine has no event for. */
+  /** Puts the actor where the run is, after what its machine has no event for; tell it with {@link tell}. */
   follow(event: EventObject, standing: Standing, reason: string | null = null): void {
     if (this.#fault !== undefined) return;
     const there = { ...event, standing, reason };
     this.#snapshot = followed(this.#machine, this.#snapshot, there);
     this.#untold.push(there);
-    this.tell();
   }
 
   /** Sends the actor what it was not told of yet. */

@@ -633,7 +633,7 @@ export class SupervisedRun extends RunPosition implements Run, Frame {
     call.outcome = step;
     this.#recordCall(call);
     if (follows) actor?.follow({ type: 'call.start' }, this.standing);
-    else actor?.tell();
+    actor?.tell();
     const told = !events.observed || (!this.#finished && tellOfStart(call, step.path));
     call.args = undefined;
     // A listener may have ended the run just now.
@@ -752,12 +752,15 @@ export class SupervisedRun extends RunPosition implements Run, Frame {
 
   /** A call was made, so whoever shares his budget pays for it, also when it ends too late for this run. */
   #chargeAncestors(ok: boolean): void {
-    for (let run = this.nesting.payer; run !== null; run = run.parent) {
+    const { payer } = this.nesting;
+    for (let run = payer; run !== null; run = run.parent) {
       run.childPending -= 1;
       if (!ok || run.#finished) continue;
       run.stepCount += 1;
       run.#extras?.actor?.follow({ type: 'child.succeed' }, run.standing);
     }
+    // Once all have counted it: an inspector may save them, and they are resumed together or not at all.
+    for (let run = payer; run !== null; run = run.parent) run.#extras?.actor?.tell();
   }
 
   // —— The end ——
@@ -806,11 +809,8 @@ export class SupervisedRun extends RunPosition implements Run, Frame {
     if (actor === undefined) return;
     const standing = { ...this.standing, loopCount: 0 };
     // A run may end for the budget of an ancestor, which its machine does not know.
-    if (type === 'run.exhaust') {
-      actor.follow({ type }, standing, reason);
-      return;
-    }
-    actor.take([reason === null ? { type } : ({ type, reason } as PhaseEvent)], standing);
+    if (type === 'run.exhaust') actor.follow({ type }, standing, reason);
+    else actor.take([reason === null ? { type } : ({ type, reason } as PhaseEvent)], standing);
     actor.tell();
   }
 

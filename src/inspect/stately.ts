@@ -307,6 +307,7 @@ class MirroredRun {
     this.#standing = standing;
     const { args: _, result: __, ...shown } = event;
     this.actor.follow(shown, standing, reason);
+    this.actor.tell();
   }
 }
 

@@ -19,9 +19,30 @@ export function refused(details: RefusedDetails, branch?: Branch): Answer {
 }
 
 /** Why the core refused, as JSON. */
-export function detailsOf(blocked: ToolExecutionBlocked): RefusedDetails {
-  const { message, tool, callId, runId, stage, code, result, phase, stepCount } = blocked;
-  return { message, tool, callId, runId, stage, code, result, phase, stepCount };
+function detailsOf(blocked: ToolExecutionBlocked): RefusedDetails {
+  const { message, tool, callId, runId, stage, code, phase, stepCount } = blocked;
+  return { message, tool, callId, runId, stage, code, result: resultOf(blocked), phase, stepCount };
+}
+
+/** A monitor of one's own may say more than JSON can hold; what cannot be written down would be decided for ever. */
+function resultOf({ result }: ToolExecutionBlocked): RefusedDetails['result'] {
+  try {
+    return JSON.parse(JSON.stringify(result));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Why a call is refused that the core did not admit.
+ *
+ * @throws What it was given, when it is no refusal and no fault of the question: then the core has failed.
+ */
+export function refusalFor(error: unknown, asked: Requests['beforeCall'], branch: Branch): RefusedDetails {
+  if (error instanceof ToolExecutionBlocked) return detailsOf(error);
+  if (!(error instanceof PhasegateError)) throw error;
+  const { code, message } = error;
+  return refusal(branch, asked, { code, message: `Cannot call ${asked.tool}: ${message}` });
 }
 
 /** Why the object refuses where the core is not asked. */

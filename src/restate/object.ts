@@ -156,9 +156,9 @@ export function phasegateObject<Sdk extends RestateSdk>(
       }),
 
       // Not exclusive: while one waits, the calls before it end.
-      awaitTurn: handlers.object.shared({}, async (ctx, { run, call }: Requests['awaitTurn']) => {
+      awaitTurn: handlers.object.shared({}, async (ctx, request: Requests['awaitTurn']) => {
         const { id: awakeable, promise } = ctx.awakeable<Answer>();
-        const answer = await ctx.objectClient<Itself>({ name }, ctx.key).lineUp({ run, call, awakeable });
+        const answer = await ctx.objectClient<Itself>({ name }, ctx.key).lineUp({ ...request, awakeable });
         return answer.is === 'waiting' ? promise : answer;
       }),
 

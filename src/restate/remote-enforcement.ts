@@ -167,6 +167,7 @@ class AskingEnforcement implements RemoteEnforcement {
     const op = newKey();
     const run = options.id ?? `run-${op}`;
     const root = parent?.root ?? run;
+    checkRoot('id', root);
     const request = {
       op,
       run,
@@ -190,6 +191,7 @@ class AskingEnforcement implements RemoteEnforcement {
     if (typeof root !== 'string' || typeof run !== 'string') {
       throw invalidArgument('where', 'the id of an outermost run, or the address of a run', where);
     }
+    checkRoot('where', root);
     const { ingress, timeoutMs } = this.#host;
     const answer = await ingress.ask(root, 'state', { run }, ['run'], { withinMs: timeoutMs });
     return this.#runOf({ root, run }, answer);
@@ -243,3 +245,9 @@ const OPTIONS = [
   'onUndelivered',
   'fetch',
 ] as const satisfies readonly (keyof RemoteOptions)[];
+
+/** The id of an outermost run stands in the address of what is asked, where a dot is a step and half a character is none. */
+function checkRoot(name: string, root: string): void {
+  if (!/^\.{0,2}$|\p{Cs}/u.test(root)) return;
+  throw invalidArgument(name, 'a text that can stand in an address: well-formed, and no dots alone', root);
+}

@@ -44,7 +44,8 @@ interface Ended {
 /** A run that is kept by the service, as this machine sees it. The same run may be in use on others (SPEC §5). */
 export class RemoteRun {
   readonly #host: RemoteHost;
-  readonly #leaseMs: number | null;
+  /** How often a call in flight gives a sign of life: thrice in a lease. */
+  readonly #signMs: number;
   readonly #aborting = new AbortController();
   #view: RunView;
   #ended: Ended | undefined;
@@ -58,7 +59,7 @@ export class RemoteRun {
   /** Not for users: see `beginRun` and `joinRun`. */
   constructor(host: RemoteHost, address: RunAddress, { view, leaseMs, parent }: Begun) {
     this.#host = host;
-    this.#leaseMs = leaseMs;
+    this.#signMs = (leaseMs ?? Number.POSITIVE_INFINITY) / 3;
     this.#view = view;
     this.address = address;
     this.parent = parent && { root: address.root, ...parent };
@@ -259,7 +260,9 @@ export class RemoteRun {
     const { run, call } = asked;
     const { timeoutMs } = this.#host;
     const once = { once: call, withinMs: timeoutMs };
+    const askedAt = performance.now();
     let answer = await this.#ask('beforeCall', asked, ['admitted', 'refused', 'waiting'], once);
+    const waited = answer.is === 'waiting';
     if (answer.is === 'waiting') {
       const withinMs = (answer.waitMs ?? Number.POSITIVE_INFINITY) + timeoutMs;
       const { signal } = this.#aborting;
@@ -268,8 +271,10 @@ export class RemoteRun {
         withinMs,
         signal,
       });
-      // It was offered, to whoever is there still; and the answer may have been long under way.
-      if (answer.is === 'admitted') answer = await this.#renew(call, timeoutMs);
+    }
+    // From the line it was offered, to whoever is there still; and what was long under way has used up some of its lease.
+    if (answer.is === 'admitted' && (waited || performance.now() - askedAt > this.#signMs)) {
+      answer = await this.#renew(call, Math.min(timeoutMs, this.#signMs));
     }
     if (answer.is === 'admitted' && answer.call !== call) {
       throw new PhasegateError(
@@ -286,8 +291,8 @@ export class RemoteRun {
 
   /** Gives signs of life of a call until it ends, and learns from the answers whether the run has ended elsewhere. */
   #keepAlive(call: string): () => void {
-    if (this.#leaseMs === null) return () => {};
-    const everyMs = this.#leaseMs / 3;
+    const everyMs = this.#signMs;
+    if (!Number.isFinite(everyMs)) return () => {};
     // What does not arrive is tried again next time.
     const timer = setInterval(() => void this.#renew(call, everyMs).catch(() => {}), everyMs);
     (timer as { unref?: () => void }).unref?.();

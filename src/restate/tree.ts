@@ -1,11 +1,11 @@
 import type { Call } from '../call.ts';
 import type { Enforcement } from '../enforcement.ts';
-import { PhasegateError, RunAbortedError, ToolExecutionBlocked } from '../errors.ts';
+import { PhasegateError, RunAbortedError } from '../errors.ts';
 import type { Run } from '../run.ts';
 import type { SupervisedRun } from '../supervised-run.ts';
 import type { Decision } from '../supervisor.ts';
 import type { RunHost } from '../terms.ts';
-import { admitted, callEnded, detailsOf, noActiveRun, refusal, refused, viewOf } from './answers.ts';
+import { admitted, callEnded, noActiveRun, refusal, refusalFor, refused, viewOf } from './answers.ts';
 import {
   type Answer,
   type CallName,
@@ -109,6 +109,7 @@ export class Tree {
    */
   async change<Name extends Change>(name: Name, request: Requests[Name]): Promise<Answer> {
     this.parts.touched = this.#now;
+    this.#endOverdue();
     const answer = await this.#changes[name](request);
     await this.#serveLine();
     return answer ?? { is: 'done', view: viewOf(this.#branch(request.run)) };
@@ -126,10 +127,10 @@ export class Tree {
     const now = this.#now;
     this.parts.tendAt = null;
     if (endedAt !== null && endedAt + retentionMs <= now) return false;
+    this.#endOverdue();
     for (const branch of branches.values()) {
-      const { deadline, timeoutMs, parent } = branch;
-      if (deadline !== null && deadline <= now) end(branch, `timeout after ${timeoutMs} ms`, true);
-      if (parent === null && touched + idleMs <= now) end(branch, `nothing asked for ${idleMs} ms`, false);
+      if (branch.parent !== null || touched + idleMs > now) continue;
+      end(branch, `nothing asked for ${idleMs} ms`, false);
     }
     // Its tool may have done its work, so it is charged (SPEC §11.2); not if it was only offered.
     for (const [key, { leaseUntil, offered }] of open) {
@@ -140,6 +141,14 @@ export class Tree {
     }
     await this.#serveLine();
     return true;
+  }
+
+  /** Ends runs at their deadlines, also when Restate, which may have been down, has yet to call for that. */
+  #endOverdue(): void {
+    for (const branch of this.parts.branches.values()) {
+      const { deadline, timeoutMs } = branch;
+      if (deadline !== null && deadline <= this.#now) end(branch, `timeout after ${timeoutMs} ms`, true);
+    }
   }
 
   /**
@@ -268,8 +277,8 @@ export class Tree {
       this.#wake(key, answer);
       return answer;
     } catch (error) {
-      if (error instanceof ToolExecutionBlocked) return this.#refuse(key, detailsOf(error), branch);
-      throw error;
+      // What cannot be asked for like this is refused too: one in line would else be decided again with each change, in vain.
+      return this.#refuse(key, refusalFor(error, asked, branch), branch);
     }
   }
 

@@ -552,6 +552,27 @@ describe('SPEC §11.4: runs inside of runs', () => {
     );
   });
 
+  test('runs that an inspector saves have all counted the same calls', async () => {
+    const enforcement = enforcementOf();
+    const runs = [enforcement.beginRun()];
+    const saved: SavedRun[][] = [];
+    let call = await (runs[0] as Run).beforeCall('delegate');
+    for (let depth = 1; depth < 3; depth++) {
+      const run = enforcement.beginRun({ parent: call });
+      runs.push(run);
+      call = await run.beforeCall('delegate');
+    }
+    runs[0]?.inspect(() => void saved.push(runs.map((run) => run.save())));
+    call.run.afterCall(call);
+    expect(saved.length).toBeGreaterThan(3);
+    for (const moment of saved) {
+      let parent: Run | null = null;
+      for (const one of moment) {
+        parent = enforcementOf().resumeRun(stored(one), { inFlight: 'keep', parent });
+      }
+    }
+  });
+
   test('the same child run does not go on twice with what its parent holds', () => {
     const { parent, child } = family(1);
     const enforcement = enforcementOf();

@@ -81,6 +81,22 @@ test('a call gives signs of life for as long as it takes', async () => {
   expect(await run.state()).toMatchObject({ stepCount: 1, inFlight: 0 });
 });
 
+test('a call gives its first sign of life in time, however long its admission was under way', async () => {
+  const world = serve({}, {}, { leaseMs: 30_000 });
+  const slow: typeof fetch = async (url, init) => {
+    const answer = await world.restate.fetch(url, init);
+    if (String(url).endsWith('/beforeCall')) await new Promise((resolve) => setTimeout(resolve, 29_000));
+    return answer;
+  };
+  const run = await world.machine({ fetch: slow, timeoutMs: 30_000 }).beginRun();
+  const call = run.callTool('long', {}, () => new Promise((resolve) => setTimeout(resolve, 60_000)));
+  await pass(80_000);
+  expect(await run.state()).toMatchObject({ stepCount: 0, inFlight: 1 });
+  await pass(9000);
+  await call;
+  expect(await run.state()).toMatchObject({ stepCount: 1, inFlight: 0 });
+});
+
 test('a call of which no life is expected is kept for as long as its run', async () => {
   const world = serve({}, {}, { leaseMs: Number.POSITIVE_INFINITY, idleMs: Number.POSITIVE_INFINITY });
   const run = await world.machine().beginRun();
@@ -185,6 +201,19 @@ describe('a run', () => {
     await pass(60_000);
     expect(await child.state()).toMatchObject({ finished: true, reason: 'timeout after 60000 ms' });
     expect(await there.state()).toMatchObject({ finished: true, reason: 'timeout after 60000 ms' });
+    expect(there.signal.reason).toMatchObject({ code: 'run-timeout' });
+  });
+
+  test('makes no call after its deadline, also when Restate is late to call for its end', async () => {
+    const world = serve();
+    const run = await world.machine().beginRun({ timeoutMs: 60_000 });
+    const there = await world.machine().joinRun(run.id);
+    vi.setSystemTime(Date.now() + 60_000);
+    const message = 'Cannot call search: agent run is already completed: timeout after 60000 ms';
+    expect(await refusalOf(there.callTool('search', {}, () => 'a page'))).toEqual({
+      code: 'run-completed',
+      message,
+    });
     expect(there.signal.reason).toMatchObject({ code: 'run-timeout' });
   });
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createMonitor, RunAbortedError } from '../../src/index.ts';
+import { createMonitor, type Monitor, RunAbortedError } from '../../src/index.ts';
 import { phasegateObject, type RemoteCall, remoteEnforcement } from '../../src/restate/index.ts';
 import { ensurePromiseWithResolvers } from '../../src/restate/promise-with-resolvers.ts';
 import { pass, refusalOf, serve } from './world.ts';
@@ -452,6 +452,53 @@ test('an internal fault refuses (SPEC §9)', async () => {
   });
 });
 
+describe('what cannot be decided', () => {
+  test('is refused when its turn comes, and holds up no one: here a call from a body of another run', async () => {
+    const one = serve().machine();
+    const run = await one.beginRun();
+    const first = await run.beforeCall('delegate');
+    const inner = await (await one.beginRun({ parent: first })).beforeCall('inner');
+    const lost = refusalOf(run.callTool('lost', {}, page, { parent: { ...inner.address, run: run.id } }));
+    const next = refusalOf(run.callTool('next', {}, page));
+    await run.afterCall(first);
+    expect(await lost).toMatchObject({ code: 'invalid-argument' });
+    expect(await next).toBe('a page');
+    expect((await run.state()).stepCount).toBe(2);
+  });
+
+  test('has an answer, whatever is asked', async () => {
+    const { machine, restate } = serve();
+    const run = await machine().beginRun();
+    for (const handler of [
+      'begin',
+      'beforeCall',
+      'afterCall',
+      'renewCall',
+      'propose',
+      'awaitTurn',
+      'state',
+    ]) {
+      for (const request of [null, 7, {}, { run: run.id, call: 'c', tool: '', parent: {} }]) {
+        expect(await restate.invoke('phasegate', run.id, handler, request)).toHaveProperty('is');
+      }
+    }
+  });
+});
+
+test('why a monitor refused may be more than JSON can hold', async () => {
+  const monitor = createMonitor();
+  const refuses = { allowed: false, stage: 'mine', code: 'no', message: 'No', checks: [], seen: 10n };
+  const mine: Monitor = {
+    supervisor: monitor.supervisor,
+    config: monitor.config,
+    checkNames: ['mine'],
+    enabledChecks: ['mine'],
+    validate: async () => refuses,
+  };
+  const run = await serve({}, { monitor: mine }).machine().beginRun();
+  expect(await refusalOf(run.callTool('search', {}, page))).toEqual({ code: 'no', message: 'No' });
+});
+
 describe('options', () => {
   const { restate, enforcement } = serve();
 
@@ -500,6 +547,10 @@ describe('options', () => {
   test('of a run are those of a local one', async () => {
     const one = serve().machine();
     await expect(one.beginRun({ timeoutMs: 0 })).rejects.toMatchObject({ code: 'invalid-argument' });
+    for (const id of ['', '.', '..', 'half \ud83d']) {
+      await expect(one.beginRun({ id })).rejects.toMatchObject({ code: 'invalid-argument' });
+      await expect(one.joinRun(id)).rejects.toMatchObject({ code: 'invalid-argument' });
+    }
     await expect(one.joinRun({} as never)).rejects.toMatchObject({ code: 'invalid-argument' });
     await expect(one.joinRun(null as never)).rejects.toMatchObject({ code: 'invalid-argument' });
     const run = await one.beginRun({ maxDepth: Number.POSITIVE_INFINITY, budget: 'own' });
