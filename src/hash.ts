@@ -23,10 +23,10 @@ export function hmacSha256Hex(key: Key, text: string): string {
  * @throws {PhasegateError} `invalid-argument` when it is no key, or is too short. A text that is too short stays out of the
  *   message: it may be a secret with a slip in it.
  */
-export function checkKey(key: unknown): asserts key is Key {
-  if (typeof key !== 'string' && !(key instanceof Uint8Array)) throw invalidArgument('key', EXPECTED, key);
+export function checkKey(key: unknown, name = 'key'): asserts key is Key {
+  if (typeof key !== 'string' && !(key instanceof Uint8Array)) throw invalidArgument(name, EXPECTED, key);
   const { length } = bytesOf(key);
-  if (length < LEAST_BYTES) throw invalidArgument('key', EXPECTED, length);
+  if (length < LEAST_BYTES) throw invalidArgument(name, EXPECTED, length);
 }
 
 function bytesOf(key: Key): Uint8Array {

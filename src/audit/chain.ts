@@ -1,9 +1,7 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { canonicalJson } from '../canonical-json.ts';
+import type { Key } from '../hash.ts';
 import type { Fields } from './capture.ts';
-
-/** What makes an HMAC of the hashes. */
-export type Key = string | Uint8Array;
 
 /** How the records of a log are chained; `null` when they are not. */
 export type ChainKind = 'sha256' | 'hmac-sha256' | null;

@@ -1,5 +1,6 @@
 import { isCount } from '../decide.ts';
 import { invalidArgument } from '../errors.ts';
+import { checkKey, type Key } from '../hash.ts';
 import { checkOptions } from '../options.ts';
 
 /** What a value is that an audit log may hold besides the decisions. */
@@ -41,7 +42,7 @@ export interface AuditLogOptions {
    * `key` it is an HMAC, which nobody without the key can make.
    * @default false
    */
-  readonly chain?: boolean | { readonly key: string | Uint8Array } | undefined;
+  readonly chain?: boolean | { readonly key: Key } | undefined;
   /**
    * What happens when a record cannot be written: calls go on, and what was lost is counted; or calls are refused
    * (`observer-failed`) until it can be written again.
@@ -101,7 +102,10 @@ export function checkAuditOptions(options: AuditLogOptions, target: 'path' | 'st
     checkOptions('capture', capture, ['args', 'results', 'errors']);
     for (const [name, value] of Object.entries(capture)) checkBoolean(`capture.${name}`, value);
   }
-  if (chain !== undefined && typeof chain !== 'boolean') checkKey(chain);
+  if (chain !== undefined && typeof chain !== 'boolean') {
+    checkOptions('chain', chain, ['key']);
+    checkKey(chain.key, 'chain.key');
+  }
   for (const [name, fn] of Object.entries({ redact, onFault })) {
     if (fn !== undefined && typeof fn !== 'function') throw invalidArgument(name, 'a function', fn);
   }
@@ -119,13 +123,6 @@ export function checkAuditOptions(options: AuditLogOptions, target: 'path' | 'st
     const expected = `absent: it is for a log that is written to a ${target === 'path' ? 'stream' : 'path'}`;
     throw invalidArgument(name, expected, options[name]);
   }
-}
-
-function checkKey(chain: { readonly key: unknown }): void {
-  checkOptions('chain', chain, ['key']);
-  const { key } = chain;
-  if (!((typeof key === 'string' || key instanceof Uint8Array) && key.length > 0))
-    throw invalidArgument('chain.key', 'a text or bytes, not empty', key instanceof Uint8Array ? '' : key);
 }
 
 function checkBoolean(name: string, value: unknown): void {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { PhasegateError } from '../errors.ts';
-import { type ChainKind, hashOfLine, type Key, type Link, saidHash } from './chain.ts';
+import type { Key } from '../hash.ts';
+import { type ChainKind, hashOfLine, type Link, saidHash } from './chain.ts';
 import { recordIn } from './lines.ts';
 import { type Ending, endsOf, partsOf, pathOfPart } from './parts.ts';
 

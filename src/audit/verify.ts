@@ -1,8 +1,9 @@
 import { invalidArgument, PhasegateError } from '../errors.ts';
+import type { Key } from '../hash.ts';
 import { checkOptions } from '../options.ts';
 import type { AuditHead } from './audit-log.ts';
 import type { Fields } from './capture.ts';
-import { hashOfLine, type Key, type Link, saidHash } from './chain.ts';
+import { hashOfLine, type Link, saidHash } from './chain.ts';
 import { type Line, type LogStream, linesOf, recordIn } from './lines.ts';
 import { Links, type Misplaced } from './links.ts';
 

@@ -247,7 +247,11 @@ describe('The options of an audit log', () => {
     ['permissions as a text', { mode: '600' }, /mode must be permissions as in 0o600/],
     ['files that are too small', { maxBytes: 10 }, /maxBytes must be a whole number of 1024 or more/],
     ['no file to keep', { keep: 0 }, /keep must be a whole number of 1 or more/],
-    ['an empty key', { chain: { key: '' } }, /chain\.key must be a text or bytes/],
+    [
+      'a short key',
+      { chain: { key: 'k' } },
+      /chain\.key must be a secret text or Uint8Array of 16 bytes or more, got 1/,
+    ],
     [
       'what is for a stream',
       { maxBuffered: 10 },
@@ -275,7 +279,7 @@ describe('The options of an audit log', () => {
     await logged(plain);
     const mismatch = expect.objectContaining({ code: 'log-mismatch' });
     expect(() => auditLog(chained)).toThrow(mismatch);
-    expect(() => auditLog(chained, { chain: { key: 'k' } })).toThrow(mismatch);
+    expect(() => auditLog(chained, { chain: { key: 'a key of 16 bytes' } })).toThrow(mismatch);
     expect(() => auditLog(plain, { chain: true })).toThrow(mismatch);
     const lines = readFileSync(chained, 'utf8').trimEnd().split('\n');
     lines[lines.length - 1] = String(lines.at(-1)).replace('log.closed', 'log.opened');

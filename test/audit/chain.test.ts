@@ -298,17 +298,17 @@ describe('Verifying finds', () => {
 describe('A log with a key', () => {
   it('is verified with it, and with no other', async () => {
     const path = newPath();
-    await chained(path, 2, { chain: { key: 'the key' } });
-    expect((await verified([path], { key: 'the key' })).found).toEqual([]);
-    expect((await verified([path], { key: Buffer.from('the key') })).reports[0]?.keyed).toBe(true);
-    const { faults } = await verified([path], { key: 'another' });
+    await chained(path, 2, { chain: { key: 'the key of the log' } });
+    expect((await verified([path], { key: 'the key of the log' })).found).toEqual([]);
+    expect((await verified([path], { key: Buffer.from('the key of the log') })).reports[0]?.keyed).toBe(true);
+    const { faults } = await verified([path], { key: 'another key of one' });
     expect(faults[0]?.message).toMatch(/, or the key is another$/);
     await expect(verified([path])).rejects.toMatchObject({ code: 'log-mismatch' });
   });
 
   it('cannot be written anew without it', async () => {
     const path = newPath();
-    const lines = await chained(path, 2, { chain: { key: 'the key' } });
+    const lines = await chained(path, 2, { chain: { key: 'the key of the log' } });
     writeFileSync(
       path,
       `${lines
@@ -318,12 +318,14 @@ describe('A log with a key', () => {
         )
         .join('\n')}\n`,
     );
-    const { found } = await verified([path], { key: 'the key' });
+    const { found } = await verified([path], { key: 'the key of the log' });
     expect(found).toContain('5: edited');
     // Nor as a log that has none.
     const plain = newPath();
     await chained(plain);
-    await expect(verified([plain], { key: 'the key' })).rejects.toMatchObject({ code: 'log-mismatch' });
+    await expect(verified([plain], { key: 'the key of the log' })).rejects.toMatchObject({
+      code: 'log-mismatch',
+    });
   });
 });
 
