@@ -151,6 +151,7 @@ interface Recorded {
   readonly time: number;
   readonly waitedMs?: number;
   readonly decisionMs?: number;
+  readonly log?: string;
 }
 
 function eventsOf(file: string): Recorded[] {
@@ -160,7 +161,8 @@ function eventsOf(file: string): Recorded[] {
     .map((line) => JSON.parse(line));
 }
 
-function timeless({ time: _, waitedMs: __, decisionMs: ___, ...event }: Recorded): object {
+/** What is the same each time. */
+function timeless({ time: _, waitedMs: __, decisionMs: ___, log: ____, ...event }: Recorded): object {
   return event;
 }
 

@@ -40,4 +40,4 @@ Examples:
   $ phasegate paths phasegate.yaml --cover pairs --format markdown
   $ phasegate paths --cover guards --max-steps 5 --format json
   $ phasegate paths --format vitest > test/paths.test.mjs
-  $ phasegate paths --format vitest --enforcement ./enforcement.js > paths.test.mjs`;
+  $ phasegate paths --format vitest --enforcement ./enforcement.js > p.test.mjs`;
