@@ -77,7 +77,7 @@ file wrote all of it anew. Keep the last hash elsewhere, and give it with
   });
 
   it('needs the key of a log that was written with one', async () => {
-    folderWith({ key: 'the key\n' });
+    folderWith({ key: 'the key\n', blank: '\n' });
     await log('runs.jsonl', { chain: { key: 'the key' } });
     const { code, out } = await run(['audit', 'verify', 'runs.jsonl', '--key-file', 'key']);
     expect(code).toBe(0);
@@ -86,6 +86,12 @@ file wrote all of it anew. Keep the last hash elsewhere, and give it with
     expect(without).toMatchObject({
       code: 2,
       err: expect.stringContaining('error (log-mismatch): runs.jsonl was written with a key'),
+    });
+    const blank = await run(['audit', 'verify', 'runs.jsonl', '--key-file', 'blank']);
+    expect(blank).toEqual({
+      code: 2,
+      out: '',
+      err: 'error (file-unreadable): The key blank is empty. Name the file that holds it\n',
     });
     const missing = await run(['audit', 'verify', 'runs.jsonl', '--key-file', 'nokey']);
     expect(missing).toMatchObject({

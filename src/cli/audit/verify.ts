@@ -70,17 +70,17 @@ export async function runAuditVerify(
 }
 
 async function readKey(path: string): Promise<Uint8Array> {
-  try {
-    const bytes = await readFile(path);
-    // An editor ends the last line.
-    return bytes.at(-1) === 10 ? bytes.subarray(0, bytes.at(-2) === 13 ? -2 : -1) : bytes;
-  } catch (error) {
-    throw new PhasegateError(
-      'file-unreadable',
-      `The key ${printable(path)} cannot be read: ${unreadableBecause(error as NodeJS.ErrnoException)}`,
-      { cause: error },
-    );
-  }
+  const name = printable(path);
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    const message = `The key ${name} cannot be read: ${unreadableBecause(error)}`;
+    throw new PhasegateError('file-unreadable', message, { cause: error });
+  });
+  // An editor ends the last line.
+  const key = bytes.at(-1) === 10 ? bytes.subarray(0, bytes.at(-2) === 13 ? -2 : -1) : bytes;
+  // No log is written with an empty key, and each record would seem edited.
+  if (key.length === 0)
+    throw new PhasegateError('file-unreadable', `The key ${name} is empty. Name the file that holds it`);
+  return key;
 }
 
 /** The files that can be read, so that the others do not keep these from being verified. */
