@@ -59,7 +59,14 @@ enforcement.on(log);
 enforcement.on(createView({ maxSteps, maxLoopsPerPhase }));
 // And on a page, where `phasegate inspect` serves one.
 const { PHASEGATE_INSPECT: page } = process.env;
-if (page) enforcement.on(inspectTo(page));
+if (page) {
+  try {
+    enforcement.on(inspectTo());
+  } catch (error) {
+    print(error instanceof Error ? error.message : String(error));
+    process.exit(2);
+  }
+}
 
 /** @param {import('./agent.mjs').Message} message */
 function onMessage({ role, content }) {

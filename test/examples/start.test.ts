@@ -108,6 +108,15 @@ describe('npm start', () => {
       { live: false, stepCount: 6, maxSteps: 6, refused: 1, lastRefusal: { code: 'step-budget' } },
     ]);
   });
+
+  it('says so in a line where PHASEGATE_INSPECT is no such address', async () => {
+    const env = { ...workspace.env, PHASEGATE_INSPECT: 'here' };
+    const { code, stdout, stderr } = await runNode(['examples/start.mjs'], workspace.path, env);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
+    expect(stdout).toMatch(
+      /PHASEGATE_INSPECT must be the address that phasegate inspect prints, .* got "here"\n$/,
+    );
+  });
 });
 
 describe('the scripted model', () => {
