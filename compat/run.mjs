@@ -1,23 +1,21 @@
 // @ts-check
-/**
- * Installs the frameworks, each with the packed package, and runs the scenarios against them.
- *
- *   npm run test:compat                 all frameworks
- *   npm run test:compat -- ai-sdk-7     those that are named
- *   npm run test:restate                Restate, with its server
- */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { install, ROOT, run, withPackage } from './install.mjs';
+import { readNames } from './names.mjs';
 
 const compat = join(ROOT, 'compat');
 const all = readdirSync(compat).filter((name) => existsSync(join(compat, name, 'package-lock.json')));
-const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => !all.includes(name));
-if (unknown.length > 0) {
-  console.error(`There is no ${unknown.join(', ')} in compat/, but ${all.join(', ')}`);
-  process.exit(2);
-}
+const asked = readNames(
+  `Installs the frameworks, each with the packed package, and runs the scenarios against them.
+
+  npm run test:compat                 all frameworks
+  npm run test:compat -- ai-sdk-7     those that are named
+  npm run test:restate                Restate, with its server
+
+There are: ${all.join(', ')}`,
+  all,
+);
 
 // Its server is no framework, and takes minutes.
 const names = asked.length > 0 ? asked : all.filter((name) => name !== 'restate');

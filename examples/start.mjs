@@ -10,12 +10,12 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { createEnforcement, loadConfig } from 'phasegate';
+import { auditLog } from 'phasegate/audit';
 import { inspectTo } from 'phasegate/inspect';
 import { replay } from 'phasegate/replay';
 import { ask } from './agent.mjs';
 import { chatCompletionsModel, endpointFrom } from './models/chat-completions.mjs';
 import { scriptedModel } from './models/scripted.mjs';
-import { recordTo } from './recorder.mjs';
 import { openRepository } from './repository.mjs';
 import { beyondTheBudget } from './scripts.mjs';
 import { createView, paint, print, tell } from './terminal.mjs';
@@ -54,11 +54,19 @@ print();
 // —— 2. One run, shown as it goes and recorded ——
 
 const recording = join(await mkdtemp(join(tmpdir(), 'phasegate-')), 'run.jsonl');
-const stopRecording = recordTo(enforcement, recording);
+const log = auditLog(recording);
+enforcement.on(log);
 enforcement.on(createView({ maxSteps, maxLoopsPerPhase }));
 // And on a page, where `phasegate inspect` serves one.
 const { PHASEGATE_INSPECT: page } = process.env;
-if (page) enforcement.on(inspectTo(page));
+if (page) {
+  try {
+    enforcement.on(inspectTo());
+  } catch (error) {
+    print(error instanceof Error ? error.message : String(error));
+    process.exit(2);
+  }
+}
 
 /** @param {import('./agent.mjs').Message} message */
 function onMessage({ role, content }) {
@@ -78,7 +86,7 @@ try {
   print();
   print(paint('red', `The run failed: ${error instanceof Error ? error.message : error}`));
 } finally {
-  await stopRecording();
+  await log.close();
 }
 
 // —— 3. Replay: what would these budgets have said to recorded runs? ——

@@ -5,6 +5,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -17,9 +18,15 @@ const cli = fileURLToPath(new URL('dist/cli/index.js', root));
 const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const SIZE = { width: 1440, height: 930 };
 
+if (!existsSync(EXECUTABLE)) {
+  console.error(`There is no chromium at ${EXECUTABLE}. Install it, or set CHROMIUM to where it is`);
+  process.exit(2);
+}
 const server = spawn(process.execPath, [cli, 'inspect', '--port', '0', '--json'], {
   stdio: ['ignore', 'pipe', 'inherit'],
 });
+// Also where something fails on the way.
+process.once('exit', () => server.kill());
 const [line] = await once(createInterface(server.stdout), 'line');
 const { url } = JSON.parse(line);
 

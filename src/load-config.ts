@@ -97,13 +97,14 @@ async function readText(path: string): Promise<string> {
   } catch (error) {
     throw new PhasegateError(
       'file-unreadable',
-      `${path} cannot be read: ${reasonOf(error as NodeJS.ErrnoException)}`,
+      `${path} cannot be read: ${unreadableBecause(error as NodeJS.ErrnoException)}`,
       { cause: error },
     );
   }
 }
 
-function reasonOf(error: NodeJS.ErrnoException): string {
+/** Why a file that was named cannot be read, and what to do. */
+export function unreadableBecause(error: NodeJS.ErrnoException): string {
   switch (error.code) {
     case 'ENOENT':
       return 'there is no such file. Mind its name; a relative path counts from the folder in which the program was started';

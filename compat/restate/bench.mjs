@@ -1,14 +1,19 @@
 // @ts-check
-/**
- * What it costs to have runs kept by Restate, all of it on this machine: `npm run bench:restate`
- */
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { install, withPackage } from '../install.mjs';
+import { readNames } from '../names.mjs';
 import { startCluster } from './processes.mjs';
 
 const CALLS_PER_RUN = 20;
 const WARM_UP = 400;
+
+readNames(`Usage: npm run bench:restate
+
+Measures what it costs to have runs kept by Restate, whose server it starts on this machine. Takes about a minute, and
+installs the SDK and the server into compat/restate when they are not there.
+
+  -h, --help    print this`);
 
 if (!(await withPackage((tarball) => install(import.meta.dirname, tarball)))) process.exit(1);
 const { remoteEnforcement } = await import('phasegate/restate');

@@ -72,9 +72,22 @@ function openFile(path: string, options: AuditLogOptions): AuditLog {
     return new Log(new FileTarget(path, standing, options), standing, options);
   } catch (error) {
     if (error instanceof PhasegateError) throw error;
-    throw new PhasegateError('file-unwritable', `${path} cannot be opened: ${messageOf(error)}`, {
+    throw new PhasegateError('file-unwritable', `${path} cannot be opened: ${unopenedBecause(error)}`, {
       cause: error,
     });
+  }
+}
+
+function unopenedBecause(error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'ENOENT':
+      return 'the folder that it is to be in is not there. Make it first';
+    case 'EISDIR':
+      return 'it is a directory. Name a file in it';
+    case 'EACCES':
+      return 'its permissions, or those of its folder, do not allow it. Change them, or name another file';
+    default:
+      return messageOf(error);
   }
 }
 

@@ -63,19 +63,23 @@ function addHelp(program: Command): void {
   program
     .command('help')
     .description('print the help of a command')
-    .argument('[command]', 'the command; without it the program')
-    .action((name: string | undefined) => {
-      const command = name === undefined ? program : program.commands.find((one) => one.name() === name);
-      if (command === undefined) program.error(`error: unknown command '${name}'`);
+    .argument('[command...]', 'the command, as in audit verify; without it the program')
+    .action((names: string[]) => {
+      let command = program;
+      for (const name of names) {
+        const inner = command.commands.find((one) => one.name() === name);
+        if (inner === undefined) program.error(`error: unknown command '${names.join(' ')}'`);
+        command = inner;
+      }
       command.help();
     });
 }
 
 const EXIT_CODES = `
 Exit codes:
-  0    all runs are allowed, all properties hold, every record is as it was written
+  0    all runs are allowed, all properties hold, all records are as written
   1    some runs are refused, some property fails, some record was changed
-  2    wrong usage, or input that cannot be read (the rest is done none the less)
+  2    wrong usage, or input that cannot be read (the rest is done all the same)
   70   a fault of phasegate itself
   130  interrupted`;
 

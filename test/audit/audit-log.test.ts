@@ -267,7 +267,9 @@ describe('The options of an audit log', () => {
     expect(() => auditLog('/nowhere/runs.jsonl')).toThrow(
       expect.objectContaining({
         code: 'file-unwritable',
-        message: expect.stringContaining('/nowhere/runs.jsonl cannot be opened'),
+        message: expect.stringContaining(
+          '/nowhere/runs.jsonl cannot be opened: the folder that it is to be in is not there',
+        ),
       }),
     );
   });

@@ -33,6 +33,32 @@ describe('npm run bench:scale', () => {
   });
 });
 
+describe.each([
+  ['test:compat', 'compat/run.mjs', 'npm run test:compat'],
+  ['bench:restate', 'compat/restate/bench.mjs', 'Usage: npm run bench:restate'],
+])('npm run %s', (_, script, usage) => {
+  const command = (...args: string[]) =>
+    spawnSync(process.execPath, [join(ROOT, script), ...args], { encoding: 'utf8' });
+
+  it('says with --help what it does, and starts nothing', () => {
+    expect(command('--help')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(usage),
+      stderr: '',
+    });
+  });
+
+  it.each([
+    ['--fast', /^Unknown option '--fast'\n\n/],
+    ['nothing', /^There is no nothing; .*\n\n/],
+  ])('ends with %s before it starts anything', (arg, message) => {
+    const { status, stdout, stderr } = command(arg);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+    expect(stderr).toContain(usage);
+  });
+});
+
 describe('--write', () => {
   const page = 'Before\n\n<!-- measured: calls -->\n\nold\n\n<!-- end -->\n\nAfter <!-- end -->\n';
 

@@ -63,7 +63,9 @@ file wrote all of it anew. Keep the last hash elsewhere, and give it with
     expect(out).toContain(`head  runs.jsonl  no record has the hash ${other}`);
     const slip = await run(['audit', 'verify', 'runs.jsonl', '--expect-head', 'abc']);
     expect(slip.code).toBe(2);
-    expect(slip.err).toContain('--expect-head must be a hash: 64 hexadecimal digits');
+    expect(slip.err).toContain(
+      '--expect-head must be a hash: 64 hexadecimal digits in lower case, got "abc"',
+    );
   });
 
   it('takes the files of a log in any order', async () => {
@@ -75,7 +77,7 @@ file wrote all of it anew. Keep the last hash elsewhere, and give it with
   });
 
   it('needs the key of a log that was written with one', async () => {
-    folderWith({ key: 'the key\n' });
+    folderWith({ key: 'the key\n', blank: '\n' });
     await log('runs.jsonl', { chain: { key: 'the key' } });
     const { code, out } = await run(['audit', 'verify', 'runs.jsonl', '--key-file', 'key']);
     expect(code).toBe(0);
@@ -85,10 +87,18 @@ file wrote all of it anew. Keep the last hash elsewhere, and give it with
       code: 2,
       err: expect.stringContaining('error (log-mismatch): runs.jsonl was written with a key'),
     });
+    const blank = await run(['audit', 'verify', 'runs.jsonl', '--key-file', 'blank']);
+    expect(blank).toEqual({
+      code: 2,
+      out: '',
+      err: 'error (file-unreadable): The key blank is empty. Name the file that holds it\n',
+    });
     const missing = await run(['audit', 'verify', 'runs.jsonl', '--key-file', 'nokey']);
     expect(missing).toMatchObject({
       code: 2,
-      err: expect.stringContaining('error (file-unreadable): The key cannot be read'),
+      err: expect.stringContaining(
+        'error (file-unreadable): The key nokey cannot be read: there is no such file.',
+      ),
     });
   });
 
@@ -118,10 +128,25 @@ file wrote all of it anew. Keep the last hash elsewhere, and give it with
   it('ends with 2 for what is not there, or has no chain', async () => {
     folderWith({ 'plain.jsonl': '{"type":"run.started","run":"r"}\n' });
     const missing = await run(['audit', 'verify', 'no*.jsonl']);
-    expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('no file is named like that') });
+    expect(missing).toEqual({ code: 2, out: '', err: 'unreadable: no*.jsonl: no file is named like that\n' });
     const plain = await run(['audit', 'verify', 'plain.jsonl']);
     expect(plain).toMatchObject({ code: 2, err: expect.stringContaining('was written without a chain') });
     expect((await run(['audit', 'verify'])).code).toBe(2);
+  });
+
+  it('verifies the others where a file cannot be read, and ends with 2', async () => {
+    folderWith({});
+    await log('one.jsonl');
+    await log('two.jsonl');
+    change('two.jsonl', '"tool":"search"', '"tool":"delete"');
+    const { code, out, err } = await run(['audit', 'verify', 'one.jsonl', 'nowhere.jsonl', '.', 'two.jsonl']);
+    expect(code).toBe(2);
+    expect(out).toMatch(/^✓ one\.jsonl: 26 records.*\n✗ two\.jsonl: 26 records, 1 fault\n/s);
+    expect(err.split('\n')).toEqual([
+      'unreadable: nowhere.jsonl: there is no such file',
+      expect.stringMatching(/^unreadable: \.: this is a directory/),
+      '',
+    ]);
   });
 
   it('tells, when it is interrupted, what it had read', async () => {

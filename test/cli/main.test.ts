@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { folderWith, recording, run } from './support.ts';
 
+const COMMANDS = ['replay', 'tune', 'diagram', 'check', 'paths', 'inspect', 'audit', 'audit verify'];
+
 describe('phasegate', () => {
   it('prints its version', async () => {
     expect(await run(['--version'])).toEqual({
@@ -10,18 +12,29 @@ describe('phasegate', () => {
     });
   });
 
-  it.each([[['--help']], [['help']], [['help', 'check']], [['replay', '--help']], [['tune', '--help']]])(
-    'prints help for %j',
-    async (args) => {
-      const { code, out, err } = await run(args);
-      expect({ code, err }).toEqual({ code: 0, err: '' });
-      expect(out).toContain('Usage: phasegate');
-    },
-  );
+  it.each([
+    [['--help']],
+    [['help']],
+    [['help', 'check']],
+    [['help', 'audit', 'verify']],
+    [['replay', '--help']],
+    [['tune', '--help']],
+  ])('prints help for %j', async (args) => {
+    const { code, out, err } = await run(args);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toContain('Usage: phasegate');
+  });
 
   it('shows examples in the help of each command', async () => {
-    for (const command of ['replay', 'tune']) {
-      expect((await run([command, '--help'])).out).toContain(`$ phasegate ${command} `);
+    for (const command of COMMANDS) {
+      expect((await run([...command.split(' '), '--help'])).out).toContain(`$ phasegate ${command}`);
+    }
+  });
+
+  it('keeps each help within the 80 columns of a terminal', async () => {
+    for (const command of ['', ...COMMANDS]) {
+      const { out } = await run(['help', ...command.split(' ').filter(Boolean)]);
+      expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
     }
   });
 
@@ -29,7 +42,8 @@ describe('phasegate', () => {
     [[], 'Usage: phasegate'],
     [['frobnicate'], "unknown command 'frobnicate'"],
     [['help', 'frobnicate'], "unknown command 'frobnicate'"],
-    [['help', 'check', 'x'], 'too many arguments'],
+    [['help', 'check', 'x'], "unknown command 'check x'"],
+    [['audit', 'runs.jsonl'], 'phasegate audit verify --help says how logs are verified'],
     [
       ['diagram', 'a.yaml', '-c', 'b.yaml'],
       'A configuration is given twice, as a.yaml and as --config b.yaml',

@@ -108,6 +108,15 @@ describe('npm start', () => {
       { live: false, stepCount: 6, maxSteps: 6, refused: 1, lastRefusal: { code: 'step-budget' } },
     ]);
   });
+
+  it('says so in a line where PHASEGATE_INSPECT is no such address', async () => {
+    const env = { ...workspace.env, PHASEGATE_INSPECT: 'here' };
+    const { code, stdout, stderr } = await runNode(['examples/start.mjs'], workspace.path, env);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
+    expect(stdout).toMatch(
+      /PHASEGATE_INSPECT must be the address that phasegate inspect prints, .* got "here"\n$/,
+    );
+  });
 });
 
 describe('the scripted model', () => {
@@ -151,6 +160,7 @@ interface Recorded {
   readonly time: number;
   readonly waitedMs?: number;
   readonly decisionMs?: number;
+  readonly log?: string;
 }
 
 function eventsOf(file: string): Recorded[] {
@@ -160,7 +170,8 @@ function eventsOf(file: string): Recorded[] {
     .map((line) => JSON.parse(line));
 }
 
-function timeless({ time: _, waitedMs: __, decisionMs: ___, ...event }: Recorded): object {
+/** What is the same each time. */
+function timeless({ time: _, waitedMs: __, decisionMs: ___, log: ____, ...event }: Recorded): object {
   return event;
 }
 

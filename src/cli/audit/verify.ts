@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { type AuditFault, type AuditReport, verifyAudit } from '../../audit/index.ts';
-import { messageOf } from '../../describe.ts';
+import { describe, messageOf } from '../../describe.ts';
 import { PhasegateError } from '../../errors.ts';
+import { unreadableBecause } from '../../load-config.ts';
+import type { TraceStream } from '../../replay/index.ts';
 import type { AuditVerifyFlags } from '../commands/audit.ts';
 import { EXIT } from '../exit.ts';
 import { FaultPrinter } from '../faults.ts';
@@ -28,7 +30,7 @@ export async function runAuditVerify(
   if (expectHead !== undefined && !/^[0-9a-f]{64}$/.test(expectHead)) {
     throw new PhasegateError(
       'invalid-argument',
-      '--expect-head must be a hash: 64 hexadecimal digits in lower case',
+      `--expect-head must be a hash: 64 hexadecimal digits in lower case, got ${describe(expectHead)}`,
     );
   }
   const key = flags.keyFile === undefined ? undefined : await readKey(flags.keyFile);
@@ -40,7 +42,7 @@ export async function runAuditVerify(
   try {
     for (const fault of inputs.faults) missing.tell(fault);
     reports = await verifyAudit({
-      files: untilInterrupted(inputs.files, io.signal),
+      files: readable(untilInterrupted(inputs.files, io.signal), missing),
       key,
       expectHead,
       signal: io.signal,
@@ -68,14 +70,43 @@ export async function runAuditVerify(
 }
 
 async function readKey(path: string): Promise<Uint8Array> {
+  const name = printable(path);
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    const message = `The key ${name} cannot be read: ${unreadableBecause(error)}`;
+    throw new PhasegateError('file-unreadable', message, { cause: error });
+  });
+  // An editor ends the last line.
+  const key = bytes.at(-1) === 10 ? bytes.subarray(0, bytes.at(-2) === 13 ? -2 : -1) : bytes;
+  // No log is written with an empty key, and each record would seem edited.
+  if (key.length === 0)
+    throw new PhasegateError('file-unreadable', `The key ${name} is empty. Name the file that holds it`);
+  return key;
+}
+
+/** The files that can be read, so that the others do not keep these from being verified. */
+async function* readable(
+  files: AsyncIterable<TraceStream>,
+  missing: FaultPrinter,
+): AsyncGenerator<TraceStream> {
+  for await (const { name, bytes } of files) {
+    const pieces = bytes[Symbol.asyncIterator]();
+    try {
+      const first = await pieces.next();
+      yield { name, bytes: piecesFrom(first, pieces) };
+    } catch (error) {
+      missing.tell({ file: name, line: null, message: messageOf(error) });
+    }
+  }
+}
+
+async function* piecesFrom(
+  first: IteratorResult<Uint8Array>,
+  rest: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   try {
-    const bytes = await readFile(path);
-    // An editor ends the last line.
-    return bytes.at(-1) === 10 ? bytes.subarray(0, bytes.at(-2) === 13 ? -2 : -1) : bytes;
-  } catch (error) {
-    throw new PhasegateError('file-unreadable', `The key cannot be read: ${messageOf(error)}`, {
-      cause: error,
-    });
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
   }
 }
 
@@ -94,6 +125,7 @@ function jsonOf(
 function textOf(reports: readonly AuditReport[], faults: readonly AuditFault[], io: Io): string[] {
   const paint = paintOn(io.stdout, io.env);
   const interrupted = io.signal.aborted ? ['interrupted: this is what was read until then'] : [];
+  if (reports.length === 0) return interrupted;
   const total = reports.reduce((sum, report) => sum + report.faults, 0);
   return [
     ...reports.flatMap((report) => reportLines(report, paint)),

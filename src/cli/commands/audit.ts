@@ -13,14 +13,16 @@ export function addAudit(program: Command, io: Io, onEnd: (code: number) => void
   const audit = program
     .command('audit')
     .summary('verify the chain of an audit log')
-    .description('Looks after audit logs, as `auditLog` of phasegate/audit writes them.')
-    .helpCommand(false);
+    .description('Looks after audit logs, as auditLog of phasegate/audit writes them.')
+    .helpCommand(false)
+    .showHelpAfterError('(phasegate audit verify --help says how logs are verified)')
+    .addHelpText('after', EXAMPLE);
   audit
     .command('verify')
     .summary('find whatever was changed, removed, put in, repeated or moved')
     .description(
-      'Verifies audit logs that were written with a chain: finds every record that was\n' +
-        'changed, removed, put in, repeated or moved, and prints the last hash of each.\n' +
+      'Verifies audit logs that were written with a chain: finds every record that was ' +
+        'changed, removed, put in, repeated or moved, and prints the last hash of each. ' +
         'Give all files of a log that was written to several.',
     )
     .argument('<files...>', 'audit logs: paths, globs, or - for standard input')
@@ -33,6 +35,10 @@ export function addAudit(program: Command, io: Io, onEnd: (code: number) => void
       onEnd(await runAuditVerify(files, flags, io));
     });
 }
+
+const EXAMPLE = `
+Example:
+  $ phasegate audit verify runs.jsonl`;
 
 const EXAMPLES = `
 A chain does not show that its end was cut off, nor that somebody who can write

@@ -16,7 +16,7 @@ export function addCheck(program: Command, io: Io, onEnd: (code: number) => void
     .command('check')
     .summary('prove what a table and its budgets do for all runs, or show the shortest way to the fault')
     .description(
-      'Proves for all runs that could ever be: every phase and transition can be reached, ACTING can be reached again,\n' +
+      'Proves for all runs that could ever be: every phase and transition can be reached, ACTING can be reached again, ' +
         'no phase is a trap, no budget is passed. Where a property fails, shows the shortest run that shows it.',
     );
   addSupervisorOptions(command)
@@ -35,7 +35,8 @@ export function addCheck(program: Command, io: Io, onEnd: (code: number) => void
 }
 
 const EXAMPLES = `
-Exit codes: 0 all properties hold, 1 one fails, 2 wrong usage or a faulty configuration.
+Exit codes: 0 all properties hold, 1 one fails, 2 wrong usage or a faulty
+configuration.
 
 Examples:
   $ phasegate check

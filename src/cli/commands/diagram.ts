@@ -16,7 +16,7 @@ export function addDiagram(program: Command, io: Io, onEnd: (code: number) => vo
     .command('diagram')
     .summary('draw the phases and transitions of a configuration')
     .description(
-      'Draws the phases and transitions of a configuration, or the default ones: as a Mermaid state diagram, as SVG, as a\n' +
+      'Draws the phases and transitions of a configuration, or the default ones: as a Mermaid state diagram, as SVG, as a ' +
         'directed graph in JSON, or as the JSON config of the XState machine, which createMachine takes.',
     );
   addConfigArgument(command)

@@ -23,8 +23,8 @@ export function addInspect(program: Command, io: Io, onEnd: (code: number) => vo
     .command('inspect')
     .summary('show runs on a local page: live, or from files')
     .description(
-      'Serves a page, to this machine only, that shows runs as they go: where each is, what is left of its budgets, and why\n' +
-        'calls were refused. Processes stream to it with inspectTo from phasegate/inspect. Files are shown as well: the\n' +
+      'Serves a page, to this machine only, that shows runs as they go: where each is, what is left of its budgets, and why ' +
+        'calls were refused. Processes stream to it with inspectTo from phasegate/inspect. Files are shown as well: the ' +
         "package's own recordings as they were recorded, and followed as they grow; all others that replay reads are put\n" +
         'to the configuration, call by call, and its decisions are shown.',
     )
@@ -70,8 +70,12 @@ function parseKeep(text: string): number {
 }
 
 const EXAMPLES = `
-The page has the token in its address, and so have processes that stream to it. Both stay the same from one start to the next
-where PHASEGATE_INSPECT is set to such an address: for the server, and for inspectTo(), which then needs no address.
+The page has the token in its address, and so have processes that stream to it.
+Both stay the same from one start to the next where PHASEGATE_INSPECT is set to
+such an address: for the server, and for inspectTo(), which then needs no
+address.
+
+Exit codes: 130 interrupted, 2 wrong usage, or it cannot begin.
 
 Examples:
   $ phasegate inspect

@@ -17,7 +17,7 @@ export function addPaths(program: Command, io: Io, onEnd: (code: number) => void
     .command('paths')
     .summary('write few and short test paths through the machine')
     .description(
-      'Generates runs that take every phase, every transition, every two transitions in a row, or every guard both ways,\n' +
+      'Generates runs that take every phase, every transition, every two transitions in a row, or every guard both ways, ' +
         'refusals too, and says what no run can take, and why.',
     );
   addSupervisorOptions(command)
@@ -40,4 +40,4 @@ Examples:
   $ phasegate paths phasegate.yaml --cover pairs --format markdown
   $ phasegate paths --cover guards --max-steps 5 --format json
   $ phasegate paths --format vitest > test/paths.test.mjs
-  $ phasegate paths --format vitest --enforcement ../src/enforcement.js > test/paths.test.mjs`;
+  $ phasegate paths --format vitest --enforcement ./enforcement.js > p.test.mjs`;

@@ -19,7 +19,7 @@ export function addReplay(program: Command, io: Io, onEnd: (code: number) => voi
     .command('replay')
     .summary('tell which recorded runs would go through, and where the others would be stopped')
     .description(
-      'Replays recorded runs of agents: each call is put to the phase machine as it was made, and tells for each run whether\n' +
+      'Replays recorded runs of agents: each call is put to the phase machine as it was made, and tells for each run whether ' +
         'it would have gone through, and if not, which call would have been refused first.',
     )
     .argument('<files...>', 'recordings: paths, globs, or - for standard input')

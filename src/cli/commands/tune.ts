@@ -18,7 +18,7 @@ export function addTune(program: Command, io: Io, onEnd: (code: number) => void)
     .command('tune')
     .summary('show what different budgets would have done to recorded runs')
     .description(
-      'Replays recorded runs under a ladder of step budgets and of loop budgets, in one reading: how many runs each would have\n' +
+      'Replays recorded runs under a ladder of step budgets and of loop budgets, in one reading: how many runs each would have ' +
         'stopped, and where. With it come the figures that the two numbers are chosen by.',
     )
     .argument('<files...>', 'recordings: paths, globs, or - for standard input')

@@ -8,7 +8,7 @@ import { grouped } from './grouped.ts';
 import { RowList } from './row-list.tsx';
 import { stateOf } from './run-state.ts';
 import { inShort, Said } from './said.tsx';
-import { ready, runs } from './store.ts';
+import { locked, ready, runs } from './store.ts';
 import { clock, count, outOf } from './words.ts';
 
 const ROW = 56;
@@ -100,9 +100,7 @@ export function RunList() {
         </p>
       </search>
       {rows.length === 0 ? (
-        <p class="empty quiet">
-          {filtered ? 'No run is like that.' : ready.value ? 'No run yet.' : 'Asking for the runs …'}
-        </p>
+        <p class="empty quiet">{filtered ? 'No run is like that.' : whyNone()}</p>
       ) : (
         <RowList
           id="run"
@@ -123,6 +121,11 @@ export function RunList() {
       )}
     </nav>
   );
+}
+
+function whyNone(): string {
+  if (locked.value !== null) return 'Not connected.';
+  return ready.value ? 'No run yet.' : 'Asking for the runs …';
 }
 
 function Toggle({ on, children }: { readonly on: { value: boolean }; readonly children: string }) {

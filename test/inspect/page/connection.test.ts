@@ -104,5 +104,6 @@ describePage('the connection of the page', (start) => {
     await page.getByRole('heading', { name: 'This address opens nothing' }).waitFor();
     await page.getByText('use the address that phasegate inspect has printed').waitFor();
     expect(await page.getByText('private').count()).toBe(0);
+    expect(await page.getByText('Asking for the runs').count()).toBe(0);
   });
 });
