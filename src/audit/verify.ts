@@ -1,5 +1,5 @@
 import { invalidArgument, PhasegateError } from '../errors.ts';
-import type { Key } from '../hash.ts';
+import { checkKey, type Key } from '../hash.ts';
 import { checkOptions } from '../options.ts';
 import type { AuditHead } from './audit-log.ts';
 import type { Fields } from './capture.ts';
@@ -82,6 +82,7 @@ export async function verifyAudit(options: VerifyAuditOptions): Promise<AuditRep
   checkOptions('verifyAudit', options, OPTIONS);
   const { files, expectHead, signal, onProgress } = options;
   if (typeof files === 'string') throw invalidArgument('files', 'a list of paths or streams', files);
+  if (options.key !== undefined) checkKey(options.key);
   const logs: LogCheck[] = [];
   for await (const file of files) {
     if (signal?.aborted) break;

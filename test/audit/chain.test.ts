@@ -380,6 +380,12 @@ describe('What is given to be verified', () => {
     await expect(verifyAudit({ files: path })).rejects.toMatchObject({ code: 'invalid-argument' });
   });
 
+  it('takes no key that no log was written with', async () => {
+    const path = newPath();
+    await chained(path, 2);
+    await expect(verifyAudit({ files: [path], key: '' })).rejects.toThrow(/key must be a secret text .*, got 0/);
+  });
+
   it('has no option that nobody knows: a slip would verify less', async () => {
     const options = { files: [newPath()], expecthead: '0'.repeat(64) };
     await expect(verifyAudit(options)).rejects.toThrow('There is no option "expecthead" of verifyAudit');

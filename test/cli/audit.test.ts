@@ -77,8 +77,8 @@ file wrote all of it anew. Keep the last hash elsewhere, and give it with
   });
 
   it('needs the key of a log that was written with one', async () => {
-    folderWith({ key: 'the key\n', blank: '\n' });
-    await log('runs.jsonl', { chain: { key: 'the key' } });
+    folderWith({ key: 'the key of the log\n', blank: '\n' });
+    await log('runs.jsonl', { chain: { key: 'the key of the log' } });
     const { code, out } = await run(['audit', 'verify', 'runs.jsonl', '--key-file', 'key']);
     expect(code).toBe(0);
     expect(out).toContain('somebody who has the key');
