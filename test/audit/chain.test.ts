@@ -383,7 +383,9 @@ describe('What is given to be verified', () => {
   it('takes no key that no log was written with', async () => {
     const path = newPath();
     await chained(path, 2);
-    await expect(verifyAudit({ files: [path], key: '' })).rejects.toThrow(/key must be a secret text .*, got 0/);
+    await expect(verifyAudit({ files: [path], key: '' })).rejects.toThrow(
+      /key must be a secret text .*, got 0/,
+    );
   });
 
   it('has no option that nobody knows: a slip would verify less', async () => {
