@@ -94,6 +94,9 @@ function unopenedBecause(error: unknown): string {
 // Of what is written, for those who read it.
 const VERSION = 1;
 
+const BUSY =
+  'the audit log is reading the values of another call, and cannot take note of one that this asks for';
+
 class Log implements AuditLog {
   readonly required: boolean;
   readonly results: boolean;
@@ -113,6 +116,10 @@ class Log implements AuditLog {
   #fault: Error | null = null;
   /** Whether it was told that no other file can be begun. */
   #stuck = false;
+  /** Whether values are being captured: `redact`, or what they are made of, may do things that are told here. */
+  #capturing = false;
+  /** What was told meanwhile. It is written after the record that it was told in. */
+  readonly #held: PhasegateEvent[] = [];
   #closing: Promise<void> | undefined;
 
   constructor(target: Target, { log, last }: Pick<Standing, 'log' | 'last'>, options: AuditLogOptions) {
@@ -146,10 +153,15 @@ class Log implements AuditLog {
   }
 
   readonly listen = (event: PhasegateEvent): void => {
-    const { type } = event;
-    const written = this.#append(this.#capture.recordOf(event));
-    const fault = written ?? (type === 'call.started' || type === 'run.ended' ? this.#sync() : undefined);
-    if (fault !== undefined && this.required && type === 'call.started') throw fault;
+    if (this.#capturing) {
+      // Whether that can be logged is known only later, when its body has started.
+      if (this.required && event.type === 'call.started') throw new Error(BUSY);
+      this.#held.push(event);
+      return;
+    }
+    const fault = this.#take(event);
+    while (this.#held.length > 0) this.#take(this.#held.shift() as PhasegateEvent);
+    if (fault !== undefined && this.required && event.type === 'call.started') throw fault;
   };
 
   close(): Promise<void> {
@@ -158,6 +170,16 @@ class Log implements AuditLog {
       this.#closing = this.#target.close();
     }
     return this.#closing;
+  }
+
+  /** @returns Why its record was not written, or is not on the disk. */
+  #take(event: PhasegateEvent): Error | undefined {
+    const { type } = event;
+    this.#capturing = true;
+    const record = this.#capture.recordOf(event);
+    this.#capturing = false;
+    const written = this.#append(record);
+    return written ?? (type === 'call.started' || type === 'run.ended' ? this.#sync() : undefined);
   }
 
   /** @returns Why the record was not written, or what had to be written before it. */

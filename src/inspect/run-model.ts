@@ -560,9 +560,13 @@ function countersOf(event: Fields): Partial<RunFrame> {
   return { ...(stepCount !== null && { stepCount }), ...(loopCount !== null && { loopCount }) };
 }
 
-/** Whether the beginning of a run with this `resumed` is that of a run which goes on, as it was saved. */
+/**
+ * Whether the beginning of a run with this `resumed` is that of a run which goes on, as it was saved. One that has ended is
+ * also looked at: a service takes it from where it is kept again and again.
+ */
 export function isResumption(resumed: unknown, { now }: RunTrack): boolean {
-  return !now.finished && savedIn(resumed) !== null;
+  const saved = savedIn(resumed);
+  return saved !== null && (!now.finished || saved.state.finished);
 }
 
 /** What is read of a run that was saved. */

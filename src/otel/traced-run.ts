@@ -100,7 +100,13 @@ export class TracedRun {
   }
 
   refuseCall(event: CallRefused, around: Context): void {
-    refuseCall(this.#spans, event, this.#steps(event.stepCount), around);
+    // An observer that calls depend on hears of a start, and then of the refusal, where another one has failed.
+    const started = this.#calls.get(event.seq);
+    if (started !== undefined) {
+      this.#calls.delete(event.seq);
+      this.#phase = event.phase ?? this.#phase;
+    }
+    refuseCall(this.#spans, event, this.#steps(event.stepCount), around, started);
     this.#spans.tell(this.#spanned, 'phasegate.refusal', {
       'gen_ai.tool.name': shortName(event.tool),
       'gen_ai.tool.call.id': event.call === null ? undefined : shortName(event.call),
@@ -137,8 +143,18 @@ export class TracedRun {
   }
 }
 
-/** A call that was refused has a span without length. */
-export function refuseCall(spans: Spans, event: CallRefused, steps: Attributes, around: Context): void {
+/**
+ * A call that was refused has a span without length.
+ *
+ * @param started Its span, where it was told to have started.
+ */
+export function refuseCall(
+  spans: Spans,
+  event: CallRefused,
+  steps: Attributes,
+  around: Context,
+  started?: Spanned,
+): void {
   const decision: Attributes = {
     'phasegate.decision': 'refused',
     'phasegate.phase.before': event.phase ?? undefined,
@@ -146,8 +162,9 @@ export function refuseCall(spans: Spans, event: CallRefused, steps: Attributes, 
     ...timesOf(event),
     ...steps,
   };
-  const spanned = spans.beginCall(event, decision, around);
+  const spanned = started ?? spans.beginCall(event, decision, around);
   try {
+    if (started !== undefined) started.span.setAttributes(decision);
     fail(spanned, refusalType(event.code), event.message);
   } finally {
     spans.end(spanned, spanned.begun);

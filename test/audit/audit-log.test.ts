@@ -149,6 +149,39 @@ describe('What an audit log holds of values', () => {
     expect(only.failed).toHaveProperty('error');
   });
 
+  it.each(['continue', 'refuse'] as const)(
+    'comes before what somebody does as it is read, where a fault makes calls %s',
+    async (onError) => {
+      const path = newPath();
+      const enforcement = createEnforcement();
+      enforcement.on(auditLog(path, { capture: { args: true }, onError }));
+      const run = enforcement.beginRun();
+      const args = { toJSON: () => run.abort('read') };
+      await expect(run.callTool('search', args, () => 'a page')).rejects.toThrow('already completed: read');
+      const told = eventsIn(readFileSync(path, 'utf8')).map(({ type }) => type);
+      expect(told.indexOf('call.started')).toBeLessThan(told.indexOf('run.ended'));
+      expect(told.at(-1)).not.toBe('call.started');
+    },
+  );
+
+  it('refuses a call that is asked for as they are read, where a call that cannot be logged is refused', () => {
+    const path = newPath();
+    const enforcement = createEnforcement({ parallel: 'concurrent' });
+    const inner = enforcement.beginRun({ id: 'inner' });
+    let answer: unknown;
+    const redact = () => {
+      answer ??= inner.admit('inner');
+    };
+    enforcement.on(auditLog(path, { capture: { args: true }, redact, onError: 'refuse' }));
+    enforcement.beginRun({ id: 'outer' }).admit('outer');
+    expect(answer).toMatchObject({ code: 'observer-failed' });
+    const calls = recordsOf(path).filter(({ type }) => type.startsWith('call.'));
+    expect(calls.map(({ type, tool }) => [type, tool])).toEqual([
+      ['call.started', 'outer'],
+      ['call.refused', 'inner'],
+    ]);
+  });
+
   it('is what `redact` makes of them, which is told what each is', async () => {
     const told: unknown[] = [];
     const { started, ended, failed } = await fieldsOf({

@@ -192,6 +192,19 @@ describe('a run that was saved', () => {
     ]);
     expect(run?.calls.map(({ interrupted }) => interrupted)).toEqual(Array(2).fill(inFlight === 'interrupt'));
   });
+
+  it('is the same run where it had ended when it was saved, however often it is looked at', () => {
+    const model = new RunModel();
+    const enforcement = createEnforcement();
+    enforcement.on((event) => model.append([event]));
+    const run = enforcement.beginRun({ id: 'ended' });
+    run.abort('enough');
+    for (let i = 0; i < 3; i++) enforcement.resumeRun(run.save());
+    expect(model.runs).toHaveLength(1);
+    expect(model.root?.now).toMatchObject({ finished: true, reason: 'enough' });
+    enforcement.beginRun({ id: 'ended' });
+    expect(model.runs).toHaveLength(2);
+  });
 });
 
 describe('a stream that is not as it should be', () => {

@@ -6,6 +6,7 @@ import {
   createSupervisor,
   type Enforcement,
   type EnforcementOptions,
+  type PhasegateEvent,
 } from '../../src/index.ts';
 import { type OtelOptions, otel } from '../../src/otel/index.ts';
 import { readSettings } from '../../src/otel/options.ts';
@@ -22,6 +23,25 @@ function traced(options: EnforcementOptions = {}, telemetry: OtelOptions = {}): 
 }
 
 const twoSteps = { supervisor: createSupervisor({ maxSteps: 2 }) };
+
+test('A call that was told to have started, and is refused by another observer, has one span that is over', () => {
+  const enforcement = createEnforcement(twoSteps);
+  enforcement.on({ ...otel(), required: true });
+  const listen = ({ type }: PhasegateEvent) => {
+    if (type === 'call.started') throw new Error('the disk is full');
+  };
+  enforcement.on({ listen, required: true });
+  const run = enforcement.beginRun();
+  run.admit('search');
+  expect(spans()).toHaveLength(1);
+  expect(span('execute_tool search').attributes).toMatchObject({
+    'phasegate.decision': 'refused',
+    'phasegate.phase.before': 'IDLE',
+    'error.type': 'observer-failed',
+  });
+  run.finish();
+  expect(tree()).toEqual(['invoke_agent', '  execute_tool search']);
+});
 
 describe('A run that was saved, and is resumed', () => {
   /** A run with a call, saved in its body, and another one nested in that. */

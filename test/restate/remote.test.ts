@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { auditLog } from '../../src/audit/index.ts';
 import { createMonitor, type Monitor, RunAbortedError } from '../../src/index.ts';
 import { phasegateObject, type RemoteCall, remoteEnforcement } from '../../src/restate/index.ts';
 import { ensurePromiseWithResolvers } from '../../src/restate/promise-with-resolvers.ts';
+import { eventsIn, sink } from '../audit/support.ts';
+import { replayed } from '../replay/support.ts';
 import { pass, refusalOf, serve } from './world.ts';
 
 afterEach(() => {
@@ -594,4 +597,33 @@ test('Promise.withResolvers is there when a service is made, and is that of the 
     Reflect.deleteProperty(Promise, 'withResolvers');
     if (native !== undefined) Object.defineProperty(Promise, 'withResolvers', native);
   }
+});
+
+test('An audit log of the service has a beginning at each request, and replays to what was decided', async () => {
+  const { enforcement, machine } = serve({ maxSteps: 3 });
+  const log = sink();
+  enforcement.on(auditLog(log.stream));
+  const one = machine();
+  const run = await one.beginRun({ id: 'outer' });
+  await run.callTool('ask', {}, async (call) => {
+    const child = await one.beginRun({ id: 'inner', parent: call });
+    await child.callTool('search', {}, page);
+    await child.finish();
+  });
+  await run.callTool('search', {}, page);
+  const refusal = await refusalOf(run.callTool('search', {}, page));
+  await run.state();
+  await run.finish();
+  await run.state();
+
+  const begun = eventsIn(log.text()).filter(({ type, run }) => type === 'run.started' && run === 'outer');
+  expect(begun.filter(({ resumed }) => resumed === null)).toHaveLength(1);
+  expect(begun.length).toBeGreaterThan(8);
+  const { reports, faults } = await replayed(log.text(), {
+    enforcement: { supervisor: enforcement.supervisor },
+  });
+  expect(faults).toEqual([]);
+  expect(reports).toMatchObject([
+    { run: 'outer', calls: 4, refused: 1, stepCount: 3, firstRefusal: refusal },
+  ]);
 });
