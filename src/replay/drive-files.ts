@@ -1,4 +1,5 @@
 import { invalidArgument, PhasegateError } from '../errors.ts';
+import { checkOptions } from '../options.ts';
 import type { Driver, DriverOptions } from './driver.ts';
 import type { TraceFormat } from './format.ts';
 import type { TraceStream } from './open-file.ts';
@@ -29,6 +30,31 @@ export interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const READ_OPTIONS = [
+  'files',
+  'format',
+  'onFault',
+  'onProgress',
+  'signal',
+] as const satisfies readonly (keyof ReadOptions)[];
+
+/**
+ * Checks what is to be read.
+ *
+ * @param further The names of the options that this reader has besides.
+ * @throws {PhasegateError} `invalid-argument`.
+ */
+export function checkReadOptions(what: string, options: ReadOptions, further: readonly string[]): void {
+  checkOptions(what, options, [...READ_OPTIONS, ...further]);
+  const { files } = options as { readonly files: unknown };
+  // A string would be taken for a list of names of one letter.
+  const listed =
+    typeof files === 'object' &&
+    files !== null &&
+    (Symbol.iterator in files || Symbol.asyncIterator in files);
+  if (!listed) throw invalidArgument('files', 'a list of paths or streams', files);
+}
+
 /**
  * Drives with each file the drivers that are made for it, all of them in one reading.
  *
@@ -39,9 +65,6 @@ export async function* driveFiles<T extends readonly Driver[]>(
   options: ReadOptions,
   driversFor: (file: Pick<DriverOptions, 'file' | 'place' | 'onFault'>) => T,
 ): AsyncGenerator<T, void, undefined> {
-  // A string would be taken for a list of names of one letter.
-  if (typeof options.files === 'string')
-    throw invalidArgument('files', 'a list of paths or streams', options.files);
   const unread: FileFault[] = [];
   const tell = options.onFault ?? ((fault) => unread.push(fault));
   for await (const stream of joinParts(options.files)) {

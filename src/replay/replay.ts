@@ -1,5 +1,5 @@
 import { createEnforcement, type EnforcementOptions } from '../enforcement.ts';
-import { driveFiles, type ReadOptions } from './drive-files.ts';
+import { checkReadOptions, driveFiles, type ReadOptions } from './drive-files.ts';
 import { Driver, type DriverOptions } from './driver.ts';
 import type { RunReport } from './report.ts';
 
@@ -27,8 +27,8 @@ export interface ReplayOptions extends ReadOptions {
  * as a step.
  *
  * @returns The outermost runs, each as soon as nothing more can come of it.
- * @throws {PhasegateError} `unreadable-trace`, at the end, for what could not be read, unless `onFault` is given; and what
- *   {@link createEnforcement} throws.
+ * @throws {PhasegateError} `invalid-argument`; `unreadable-trace`, at the end, for what could not be read, unless `onFault` is
+ *   given; and what {@link createEnforcement} throws.
  * @example
  * const config = await loadConfig('next.yaml');
  * for await (const { run, verdict, firstRefusal } of replay({ files: ['runs.jsonl'], enforcement: { config } })) {
@@ -36,6 +36,7 @@ export interface ReplayOptions extends ReadOptions {
  * }
  */
 export async function* replay(options: ReplayOptions): AsyncGenerator<RunReport, void, undefined> {
+  checkReadOptions('replay', options, ['enforcement', 'all']);
   const { all = false } = options;
   const driven = drivable(options.enforcement);
   for await (const drivers of driveFiles(options, (file) => [new Driver({ ...driven, all, ...file })])) {

@@ -1,6 +1,6 @@
 import { type Config, parseConfig } from '../config.ts';
 import { invalidArgument } from '../errors.ts';
-import { driveFiles, type ReadOptions } from './drive-files.ts';
+import { checkReadOptions, driveFiles, type ReadOptions } from './drive-files.ts';
 import { Driver, type DriverOptions } from './driver.ts';
 import { drivable } from './replay.ts';
 import type { RunFigures, RunReport } from './report.ts';
@@ -76,6 +76,7 @@ export interface TuneReport {
  * const { steps, least } = await tune({ files: ['runs.jsonl'], steps: [10, 20, 50] });
  */
 export async function tune(options: TuneOptions): Promise<TuneReport> {
+  checkReadOptions('tune', options, ['config', 'steps', 'loops']);
   const config = parseConfig(options.config ?? {});
   const free = new FreeRuns(
     ladder('steps', options.steps, STEP_LADDER),

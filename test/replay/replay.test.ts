@@ -546,6 +546,24 @@ describe('reading', { timeout: 60_000 }, () => {
     await expect(all()).rejects.toThrow('enough');
   });
 
+  const slips: [string, unknown, RegExp][] = [
+    [
+      'a slip in the name of an option',
+      { files: [], enforcment: {} },
+      /There is no option "enforcment" of replay/,
+    ],
+    ['a list in place of options', ['runs.jsonl'], /The options of replay must be an object/],
+    ['no files', {}, /files must be a list of paths or streams/],
+    ['one path in place of a list', { files: 'runs.jsonl' }, /files must be a list of paths or streams/],
+  ];
+
+  it.each(slips)('refuses %s', async (_, options, message) => {
+    const all = async () => {
+      for await (const _ of replay(options as never));
+    };
+    await expect(all()).rejects.toThrow(message);
+  });
+
   it('tells how much it has read', async () => {
     const recording = lines({ type: 'call.started', run: 'r', tool: 'a' });
     let bytes = 0;
