@@ -206,33 +206,39 @@ describe('files that are shown', { timeout: 60_000 }, () => {
     expect(await server.command.interrupt()).toBe(130);
   });
 
-  it('may be named pipes: a recording of ours is shown as it was recorded, and nothing of it is read away', async () => {
-    for (const name of ['one.pipe', 'two.pipe']) execFileSync('mkfifo', [join(folder, name)]);
-    const server = await inspecting('one.pipe', '--file', 'two.pipe');
-    for (const name of ['one', 'two']) {
-      await writeFile(
-        join(folder, `${name}.pipe`),
-        eventsOfRun(name)
-          .map((event) => `${JSON.stringify(event)}\n`)
-          .join(''),
-      );
-    }
-    const runs = await shown(server, ended(2));
-    expect(runs.map(({ run, clock }) => [run, clock]).sort()).toEqual([
-      ['one', 'time'],
-      ['two', 'time'],
-    ]);
-    expect(await server.command.interrupt()).toBe(130);
-    expect(server.command.errors).toBe('');
-  });
+  it.skipIf(process.platform === 'win32')(
+    'may be named pipes: a recording of ours is shown as it was recorded, and nothing of it is read away',
+    async () => {
+      for (const name of ['one.pipe', 'two.pipe']) execFileSync('mkfifo', [join(folder, name)]);
+      const server = await inspecting('one.pipe', '--file', 'two.pipe');
+      for (const name of ['one', 'two']) {
+        await writeFile(
+          join(folder, `${name}.pipe`),
+          eventsOfRun(name)
+            .map((event) => `${JSON.stringify(event)}\n`)
+            .join(''),
+        );
+      }
+      const runs = await shown(server, ended(2));
+      expect(runs.map(({ run, clock }) => [run, clock]).sort()).toEqual([
+        ['one', 'time'],
+        ['two', 'time'],
+      ]);
+      expect(await server.command.interrupt()).toBe(130);
+      expect(server.command.errors).toBe('');
+    },
+  );
 
-  it('may be a named pipe that nobody writes to, which does not hold up the end', async () => {
-    execFileSync('mkfifo', [join(folder, 'silent.pipe')]);
-    const command = new Inspecting(['silent.pipe', '--port', '0']);
-    for (let line = 0; line < 7; line++) await command.line();
-    expect(await command.line()).toBe('silent.pipe is shown as it comes');
-    expect(await command.interrupt()).toBe(130);
-  });
+  it.skipIf(process.platform === 'win32')(
+    'may be a named pipe that nobody writes to, which does not hold up the end',
+    async () => {
+      execFileSync('mkfifo', [join(folder, 'silent.pipe')]);
+      const command = new Inspecting(['silent.pipe', '--port', '0']);
+      for (let line = 0; line < 7; line++) await command.line();
+      expect(await command.line()).toBe('silent.pipe is shown as it comes');
+      expect(await command.interrupt()).toBe(130);
+    },
+  );
 
   it('says what comes of standard input before it has said anything', async () => {
     write('beside.jsonl', eventsOfRun('beside'));
