@@ -1,6 +1,7 @@
 import { open, stat } from 'node:fs/promises';
 import { glob, isDynamicPattern } from 'tinyglobby';
 import type { FileFault, TraceStream } from '../replay/index.ts';
+import { openPipe } from '../replay/open-file.ts';
 import type { Io } from './io.ts';
 
 /** What a command is to read. */
@@ -13,7 +14,7 @@ export interface Inputs {
 }
 
 /**
- * Finds the files that the arguments name: paths, globs, and `-` for standard input. Each file is taken once, in the order
+ * Finds the files that the arguments name: paths, named pipes, globs, and `-` for standard input. Each file is taken once, in the order
  * in which it is first named; but the files of an audit log that was written to several, in the order in which they were.
  */
 export async function findInputs(names: readonly string[], io: Io): Promise<Inputs> {
@@ -30,8 +31,10 @@ export async function findInputs(names: readonly string[], io: Io): Promise<Inpu
     if (found.length === 0) faults.push({ file: name, line: null, message: 'no file is named like that' });
     for (const file of found) {
       if (files.has(file)) continue;
-      files.set(file, file);
-      bytes = bytes === undefined ? undefined : bytes + (await sizeOf(file));
+      const { isPipe, size } = await lookAt(file);
+      // What is read of a pipe once is gone: nothing may look into it beforehand.
+      files.set(file, isPipe ? openPipe(file, io.signal) : file);
+      bytes = bytes === undefined || isPipe ? undefined : bytes + size;
     }
   }
   return { files: await inOrderOfParts([...files.values()]), bytes, faults };
@@ -90,9 +93,9 @@ async function exists(path: string): Promise<boolean> {
 }
 
 // A file that cannot be read is told of when it is read.
-async function sizeOf(path: string): Promise<number> {
+async function lookAt(path: string): Promise<{ readonly isPipe: boolean; readonly size: number }> {
   return stat(path).then(
-    ({ size }) => size,
-    () => 0,
+    (stats) => ({ isPipe: stats.isFIFO(), size: stats.size }),
+    () => ({ isPipe: false, size: 0 }),
   );
 }

@@ -32,7 +32,10 @@ export interface InspectServer {
 }
 
 const BODY_LIMIT = 8 * 2 ** 20;
+const BODIES_LIMIT = 8 * BODY_LIMIT;
 const STREAMS_LIMIT = 50;
+/** Nobody on this machine takes longer to ask: whoever does would keep connections from others. */
+const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
 
 /** What every answer says: nothing but this page may use it, and the page nothing but this server. */
 const HEADERS = {
@@ -77,6 +80,7 @@ class Routes {
   readonly #id = newToken();
   readonly #charts = new Charts();
   readonly #senders: Senders;
+  readonly #bodies = new Bodies();
   #streams = 0;
 
   constructor(options: InspectServerOptions) {
@@ -119,7 +123,7 @@ class Routes {
       case '/ingest':
         allow(request, response, 'POST');
         checkToken(request, url, this.#options.token);
-        return sendJson(response, 200, this.#senders.take(await bodyOf(request)));
+        return sendJson(response, 200, this.#senders.take(await this.#bodies.read(request)));
       default:
         throw new Refused(404, 'not-found', 'There is nothing at this address');
     }
@@ -163,19 +167,34 @@ function allow({ method = '' }: IncomingMessage, response: ServerResponse, ...me
   throw new Refused(405, 'wrong-method', `The method must be ${methods.join(' or ')}`);
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size <= BODY_LIMIT) chunks.push(chunk);
-  }
-  // Read to its end all the same: a sender that is cut off never reads why.
-  if (size > BODY_LIMIT) throw new Refused(413, 'too-large', `A batch may have ${BODY_LIMIT} bytes`);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-  } catch {
-    throw new Refused(400, 'malformed', 'A batch must be UTF-8');
+/** Reads bodies, of which all together take bounded memory. */
+class Bodies {
+  #size = 0;
+
+  async read(request: IncomingMessage): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    let kept = 0;
+    try {
+      for await (const chunk of request as AsyncIterable<Uint8Array>) {
+        const isWhole = kept === size;
+        size += chunk.length;
+        if (!isWhole || size > BODY_LIMIT || this.#size + chunk.length > BODIES_LIMIT) continue;
+        kept = size;
+        this.#size += chunk.length;
+        chunks.push(chunk);
+      }
+    } finally {
+      this.#size -= kept;
+    }
+    // Read to its end all the same: a sender that is cut off never reads why.
+    if (size > BODY_LIMIT) throw new Refused(413, 'too-large', `A batch may have ${BODY_LIMIT} bytes`);
+    if (size > kept) throw new Refused(503, 'too-busy', 'Too many batches come at once: send this one again');
+    try {
+      return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    } catch {
+      throw new Refused(400, 'malformed', 'A batch must be UTF-8');
+    }
   }
 }
 
@@ -189,7 +208,7 @@ async function listening(
   port: number,
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
 ): Promise<Server> {
-  const server = createServer((request, response) => void answer(request, response));
+  const server = createServer(TIMEOUTS, (request, response) => void answer(request, response));
   server.listen(port, host);
   try {
     await once(server, 'listening');

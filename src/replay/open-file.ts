@@ -1,4 +1,5 @@
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream, openSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { PhasegateError } from '../errors.ts';
 
 /** A recording that is no file, such as standard input. */
@@ -10,13 +11,28 @@ export interface TraceStream {
 
 /** Opens a file, or takes the stream that is given. */
 export function openTrace(file: string | TraceStream): TraceStream {
-  return typeof file === 'string' ? { name: file, bytes: readFile(file) } : file;
+  return typeof file === 'string'
+    ? { name: file, bytes: readOnly(() => createReadStream(file, { highWaterMark: 256 * 1024 })) }
+    : file;
+}
+
+/**
+ * Opens a named pipe. To wait until somebody writes to it holds up nothing, not even the end of the process.
+ *
+ * @param signal Ends the reading.
+ */
+export function openPipe(path: string, signal: AbortSignal): TraceStream {
+  const pipe = () => {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    return new Socket({ fd, readable: true, writable: false, signal });
+  };
+  return { name: path, bytes: readOnly(pipe) };
 }
 
 // The file is opened when it is first read from, and closed whenever reading ends.
-async function* readFile(path: string): AsyncGenerator<Uint8Array> {
+async function* readOnly(open: () => AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
-    yield* createReadStream(path, { highWaterMark: 256 * 1024 }) as AsyncIterable<Uint8Array>;
+    yield* open();
   } catch (error) {
     throw new PhasegateError('file-unreadable', reasonOf(error as NodeJS.ErrnoException), { cause: error });
   }

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -203,6 +204,48 @@ describe('files that are shown', { timeout: 60_000 }, () => {
     server.command.input?.end(rest.map((event) => JSON.stringify(event)).join('\n'));
     expect(await shown(server, ended(1))).toMatchObject([{ run: 'piped', stepCount: 1 }]);
     expect(await server.command.interrupt()).toBe(130);
+  });
+
+  it.skipIf(process.platform === 'win32')(
+    'may be named pipes: a recording of ours is shown as it was recorded, and nothing of it is read away',
+    async () => {
+      for (const name of ['one.pipe', 'two.pipe']) execFileSync('mkfifo', [join(folder, name)]);
+      const server = await inspecting('one.pipe', '--file', 'two.pipe');
+      for (const name of ['one', 'two']) {
+        await writeFile(
+          join(folder, `${name}.pipe`),
+          eventsOfRun(name)
+            .map((event) => `${JSON.stringify(event)}\n`)
+            .join(''),
+        );
+      }
+      const runs = await shown(server, ended(2));
+      expect(runs.map(({ run, clock }) => [run, clock]).sort()).toEqual([
+        ['one', 'time'],
+        ['two', 'time'],
+      ]);
+      expect(await server.command.interrupt()).toBe(130);
+      expect(server.command.errors).toBe('');
+    },
+  );
+
+  it.skipIf(process.platform === 'win32')(
+    'may be a named pipe that nobody writes to, which does not hold up the end',
+    async () => {
+      execFileSync('mkfifo', [join(folder, 'silent.pipe')]);
+      const command = new Inspecting(['silent.pipe', '--port', '0']);
+      for (let line = 0; line < 7; line++) await command.line();
+      expect(await command.line()).toBe('silent.pipe is shown as it comes');
+      expect(await command.interrupt()).toBe(130);
+    },
+  );
+
+  it('says what comes of standard input before it has said anything', async () => {
+    write('beside.jsonl', eventsOfRun('beside'));
+    const command = new Inspecting(['-', 'beside.jsonl', '--port', '0']);
+    for (let line = 0; line < 7; line++) await command.line();
+    expect(await command.line()).toBe('1 run from 1 file');
+    expect(await command.line()).toBe('stdin is shown as it comes');
   });
 
   it('may be many', async () => {

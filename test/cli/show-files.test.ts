@@ -57,6 +57,14 @@ async function shown(
 }
 
 describe('a recording of ours', { timeout: 30_000 }, () => {
+  it('that is still empty is followed as soon as it is written to', async () => {
+    const log = write('empty.jsonl', []);
+    const { faults, runs } = await shown([log]);
+    appendFileSync(log, lines(eventsOfRun('begun')));
+    await vi.waitFor(() => expect(runs()).toMatchObject([{ run: 'begun', clock: 'time' }]), 5_000);
+    expect(faults).toEqual([]);
+  });
+
   it('is shown as it was recorded, and followed as it grows', async () => {
     const file = write(
       'grows.jsonl',

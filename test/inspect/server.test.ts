@@ -1,6 +1,7 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ask, eventsOfRun, send, startServer, TOKEN } from './support.ts';
 
 describe('who may ask', () => {
@@ -244,5 +245,44 @@ describe('batches', () => {
       lastTool: 'constructor',
     });
     expect({}).not.toHaveProperty('polluted');
+  });
+});
+
+describe('those that take their time', { timeout: 60_000 }, () => {
+  it('are cut off, whether a head drips, a body, or nothing comes, and others are answered meanwhile', async () => {
+    const server = await startServer();
+    const body = `POST /ingest?token=${TOKEN} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nContent-Length: 1000\r\n\r\n`;
+    const closed = ['GET / HTTP/1.1\r\nX-Slow: ', body, ''].map((beginning) => {
+      const socket = connect(server.port, '127.0.0.1').on('error', () => {});
+      onTestFinished(() => void socket.destroy());
+      socket.write(beginning);
+      const drip = beginning === '' ? undefined : setInterval(() => socket.write('x'), 100);
+      onTestFinished(() => clearInterval(drip));
+      return once(socket.resume(), 'close');
+    });
+    expect((await ask(server, '/')).status).toBe(200);
+    await Promise.all(closed);
+  });
+
+  it('take bounded memory together with their bodies', async () => {
+    const server = await startServer();
+    const path = `/ingest?token=${TOKEN}`;
+    const body = Buffer.alloc(8 * 2 ** 20 - 1, ' ');
+    const slow = Array.from({ length: 8 }, () => {
+      const headers = { 'Content-Length': 8 * 2 ** 20 };
+      const sender = request({ host: '127.0.0.1', port: server.port, path, method: 'POST', headers });
+      sender.on('error', () => {});
+      sender.write(body);
+      onTestFinished(() => void sender.destroy());
+      return sender;
+    });
+    await vi.waitFor(async () => {
+      expect(await ask(server, path, { method: 'POST', body })).toMatchObject({
+        status: 503,
+        code: 'too-busy',
+      });
+    }, 20_000);
+    for (const sender of slow) sender.destroy();
+    await vi.waitFor(async () => expect((await send(server, {}, eventsOfRun('r'))).status).toBe(200), 20_000);
   });
 });

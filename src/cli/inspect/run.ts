@@ -52,10 +52,7 @@ export async function runInspect(names: readonly string[], flags: InspectFlags, 
     const follow = await shown.finally(() => progress.end());
     faults.end();
     if (names.length > 0 && flags.json !== true) {
-      await writeLine(
-        io.stdout,
-        `${count(store.runs.size, 'run')} from ${count(inputs.files.length, 'file')}`,
-      );
+      await tellShown(inputs.files, store.runs.size, io);
     }
     await follow();
   } finally {
@@ -78,6 +75,16 @@ async function tellAddress({ url, port }: InspectServer, { json }: InspectFlags,
     'Ctrl-C ends it.',
   ];
   for (const line of lines) await writeLine(io.stdout, line);
+}
+
+// A stream has said nothing yet: what comes of it is for the page to say.
+async function tellShown(inputs: readonly (string | TraceStream)[], runs: number, io: Io): Promise<void> {
+  const streams = inputs.filter((input) => typeof input !== 'string');
+  const files = inputs.length - streams.length;
+  if (files > 0 || streams.length === 0) {
+    await writeLine(io.stdout, `${count(runs, 'run')} from ${count(files, 'file')}`);
+  }
+  for (const { name } of streams) await writeLine(io.stdout, `${name} is shown as it comes`);
 }
 
 function titleOf(files: readonly (string | TraceStream)[]): string {

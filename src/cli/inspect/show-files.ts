@@ -41,7 +41,7 @@ export async function showFiles(
     if (signal.aborted) break;
     if (typeof file !== 'string') {
       streams.push(file);
-    } else if (mayBeOwn && isOwn(await headOf(file))) {
+    } else if (mayBeOwn && mayBecomeOwn(await headOf(file))) {
       const own = new OwnFile(file, { ...options, logs });
       await own.readOn(signal);
       followed.push(own);
@@ -104,8 +104,13 @@ async function replayFile(file: string | TraceStream, options: ShowOptions): Pro
   }
 }
 
+// Of those that grow, only ours are followed: so one that is empty is a log that nobody has written to yet.
+function mayBecomeOwn(head: Uint8Array | undefined): boolean {
+  return head !== undefined && (head.length === 0 || isOwn(head));
+}
+
 // What cannot be read has no head; why, it says when it is read.
-async function headOf(path: string): Promise<Uint8Array> {
+async function headOf(path: string): Promise<Uint8Array | undefined> {
   try {
     const file = await open(path);
     try {
@@ -115,6 +120,6 @@ async function headOf(path: string): Promise<Uint8Array> {
       await file.close();
     }
   } catch {
-    return new Uint8Array(0);
+    return undefined;
   }
 }

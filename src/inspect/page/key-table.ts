@@ -1,7 +1,7 @@
 /** What the keys do, for people. docs/inspect.md has the same table. */
 export const KEYS: readonly (readonly [keys: readonly string[], does: string])[] = [
   [['←', '→'], 'one event back or on'],
-  [['Home', 'End'], 'to the first or the last event'],
+  [['Home', 'End'], 'to the first or the last event; in a list: to its first or last row'],
   [['Space'], 'play, and pause'],
   [['L'], 'follow what comes, or stay'],
   [['↑', '↓'], 'in a list: one row up or down'],
