@@ -15,6 +15,7 @@ import type { SavedRun } from './saved-run.ts';
 import { SupervisedRun } from './supervised-run.ts';
 import { createSupervisor, type Supervisor } from './supervisor.ts';
 import type { RunHost, Terms } from './terms.ts';
+import { toolOf } from './tool.ts';
 
 /** What an enforcement is made of. */
 export interface EnforcementOptions {
@@ -195,15 +196,11 @@ class SupervisingEnforcement implements Enforcement {
     name: string,
     fn: (this: This, ...params: Params) => Result,
   ): (this: This, ...params: Params) => Promise<Awaited<Result>> {
-    if (typeof name !== 'string' || name === '') throw invalidArgument('name', 'the name of a tool', name);
-    if (typeof fn !== 'function') throw invalidArgument('fn', 'a function', fn);
-    const enforcement = this;
-    return async function (this: This, ...params: Params): Promise<Awaited<Result>> {
-      const run = enforcement.currentRun();
-      if (run === null) throw enforcement.#noActiveRun(name, params);
-      const args = params.length > 1 ? params : params[0];
-      return await run.callTool(name, args, () => fn.apply(this, params));
-    };
+    return toolOf(name, fn, (args) => {
+      const run = this.currentRun();
+      if (run === null) throw this.#noActiveRun(name, args);
+      return run;
+    });
   }
 
   currentRun(): SupervisedRun | null {
@@ -231,7 +228,7 @@ class SupervisingEnforcement implements Enforcement {
     return this.#terms;
   }
 
-  #noActiveRun(tool: string, args: readonly unknown[]): ToolExecutionBlocked {
+  #noActiveRun(tool: string, args: unknown): ToolExecutionBlocked {
     const refusal = noActiveRun(tool);
     const { events } = this.#host;
     if (events.observed) {
@@ -244,7 +241,7 @@ class SupervisingEnforcement implements Enforcement {
         seq: 0,
         tool,
         parent: null,
-        args: args.length > 1 ? args : args[0],
+        args,
         code,
         message,
         stage,

@@ -2,6 +2,7 @@ import { invalidArgument, noActiveRun, ToolExecutionBlocked } from '../errors.ts
 import { checkOptions } from '../options.ts';
 import type { RunOptions } from '../run.ts';
 import { checkRunOptions, checkTimeout } from '../run-options.ts';
+import { toolOf } from '../tool.ts';
 import { Frames } from './frames.ts';
 import { Ingress } from './ingress.ts';
 import { type CallAddress, finiteOrNull, type RunAddress } from './protocol.ts';
@@ -210,15 +211,11 @@ class AskingEnforcement implements RemoteEnforcement {
     name: string,
     fn: (this: This, ...params: Params) => Result,
   ): (this: This, ...params: Params) => Promise<Awaited<Result>> {
-    if (typeof name !== 'string' || name === '') throw invalidArgument('name', 'the name of a tool', name);
-    if (typeof fn !== 'function') throw invalidArgument('fn', 'a function', fn);
-    const enforcement = this;
-    return async function (this: This, ...params: Params): Promise<Awaited<Result>> {
-      const run = enforcement.currentRun();
+    return toolOf(name, fn, () => {
+      const run = this.currentRun();
       if (run === null) throw noActiveRun(name);
-      const args = params.length > 1 ? params : params[0];
-      return await run.callTool(name, args, () => fn.apply(this, params));
-    };
+      return run;
+    });
   }
 
   currentRun(): RemoteRun | null {
